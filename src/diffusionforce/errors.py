@@ -1,0 +1,54 @@
+"""The errors a user may meet: one sentence that says what is wrong, a hint that says what to do, hidden detail.
+
+A library traceback tells a developer where the program was; it does not tell a user what to change. Every
+problem that a user can cause or cure is raised as a subclass of `UserError`, and whoever shows it (command
+line, window, telemetry) shows its sentence and hint and keeps the detail behind a button. Any other exception
+is a bug of ours and keeps its traceback.
+"""
+
+
+class UserError(Exception):
+    """A problem in words that the person in front of the screen can act on.
+
+    Args:
+        sentence: What is wrong, with the file, field or number that it is about. One sentence, full stop.
+        hint: What to do about it. Empty when the sentence already says so.
+        detail: Technical text for a bug report, shown only on request.
+    """
+
+    def __init__(self, sentence: str, *, hint: str = "", detail: str = "") -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.hint = hint
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.hint}".strip()
+
+
+class ProfileError(UserError):
+    """A profile or job file that cannot be read, or that holds a value we refuse."""
+
+
+class DatasetError(UserError):
+    """A dataset folder with nothing to train on, or with a file that cannot be used."""
+
+
+class RunFolderError(UserError):
+    """A run folder that cannot be made, is taken, or cannot be read."""
+
+
+class WeightsError(UserError):
+    """Model weights that are missing, incomplete or not of the model that the profile names."""
+
+
+class EngineError(UserError):
+    """A training engine that is not installed, or is not the one that was pinned."""
+
+
+class DeviceError(UserError):
+    """A device that is not there, or that cannot hold what the plan gives it."""
+
+
+class DiskError(UserError):
+    """Not enough free disk space, or a disk that refuses to be written."""

@@ -1,0 +1,1 @@
+"""The engines that train: `pocket`, our own tiny model, and `musubi`, the real ones."""

@@ -1,0 +1,73 @@
+"""What the trainer process expects of an engine, and what it gives to it.
+
+The trainer owns the process (protocol, signals, run state); an engine owns the mathematics. Between them stand
+three things: the job, a way to report, and a way to be asked.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from diffusionforce.job import Job
+from diffusionforce.wire import Done, Message, Stopped
+
+Report: TypeAlias = Callable[[Message], None]
+
+
+class Controls(Protocol):
+    """Requests that arrived while the engine was busy; an engine looks between two steps.
+
+    Each `take_` method answers whether the request was made since it was last asked.
+    """
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the run should end after the current step, keeping what it has."""
+        ...
+
+    def take_save_request(self) -> bool:
+        """Whether a checkpoint was asked for."""
+        ...
+
+    def take_sample_request(self) -> bool:
+        """Whether a sample pass was asked for."""
+        ...
+
+
+class Output(Protocol):
+    """Where an engine puts its files. All paths are inside the run folder."""
+
+    @property
+    def root(self) -> Path:
+        """The run folder."""
+        ...
+
+    @property
+    def samples_dir(self) -> Path:
+        """Folder of the samples."""
+        ...
+
+    @property
+    def checkpoints_dir(self) -> Path:
+        """Folder of the LoRA files."""
+        ...
+
+
+class Engine(Protocol):
+    """One way to train a LoRA."""
+
+    def check(self, job: Job) -> None:
+        """Refuse a job that cannot run, before anything is written.
+
+        Raises:
+            UserError: What is missing or wrong, all of it that can be known without loading the model.
+        """
+        ...
+
+    def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> Done | Stopped:
+        """Train, and return how it ended.
+
+        Raises:
+            UserError: The run cannot go on; what was saved before stays.
+        """
+        ...

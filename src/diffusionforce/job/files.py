@@ -1,0 +1,202 @@
+"""Profiles and jobs on disk: found by name, read with errors that name file, field and allowed values, written.
+
+pydantic reports every problem of a file at once, but in its own words; `describe` turns each into one line that
+a user can act on.
+"""
+
+import difflib
+import os
+import tomllib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from diffusionforce.errors import ProfileError
+from diffusionforce.job.job import Job
+from diffusionforce.job.profile import Profile
+
+DEMO_PREFIX = "demo:"
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def shipped_dir(name: str) -> Path:
+    """Return a folder that ships with the product, `profiles` or `demo_datasets`.
+
+    A source checkout has it at its top level; an installed package carries a copy beside this package.
+    """
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "shipped" / name
+    return installed if installed.is_dir() else package.parents[1] / name
+
+
+def builtin_profiles() -> dict[str, Path]:
+    """Return the profiles that ship with the product, name to file, in alphabetical order."""
+    return {path.stem: path for path in sorted(shipped_dir("profiles").glob("*.toml"))}
+
+
+def find_profile(name_or_path: str) -> Path:
+    """Return the file of a profile.
+
+    Args:
+        name_or_path: The name of a built-in profile, or the path of a TOML file.
+
+    Raises:
+        ProfileError: There is no such profile; the hint lists the ones there are.
+    """
+    builtin = builtin_profiles()
+    if name_or_path in builtin:
+        return builtin[name_or_path]
+    path = Path(name_or_path)
+    if path.suffix == ".toml" and path.is_file():
+        return path
+    close = difflib.get_close_matches(name_or_path, builtin, n=1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    raise ProfileError(
+        f"There is no profile {name_or_path!r}.{meant}",
+        hint=f"Built-in profiles: {', '.join(builtin)}. Your own: give the path of its .toml file.",
+    )
+
+
+def read_profile(path: Path) -> Profile:
+    """Read and check a profile file.
+
+    Raises:
+        ProfileError: The file cannot be read, is no TOML, or holds a value we refuse.
+    """
+    return _validated(Profile, _read_toml(path), path)
+
+
+def read_job(path: Path) -> Job:
+    """Read and check a job file.
+
+    Raises:
+        ProfileError: The file cannot be read, is no TOML, or holds a value we refuse.
+    """
+    return _validated(Job, _read_toml(path), path)
+
+
+def write_job(path: Path, job: Job) -> None:
+    """Write a job file, whole or not at all."""
+    write_toml(path, job.model_dump(mode="json", exclude_none=True))
+
+
+def write_profile(path: Path, profile: Profile) -> None:
+    """Write a profile file, whole or not at all."""
+    write_toml(path, profile.model_dump(mode="json", exclude_none=True))
+
+
+def write_toml(path: Path, table: Mapping[str, Any]) -> None:
+    """Write a TOML file by way of a neighbour that takes its place, so that a crash never leaves half a file."""
+    beside = path.with_name(path.name + ".part")
+    with beside.open("wb") as file:
+        file.write(tomli_w.dumps(table).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def changed(profile: Profile, changes: Mapping[str, Any], *, origin: str) -> Profile:
+    """Return the profile with some settings replaced, checked like a file.
+
+    Args:
+        profile: The profile to start from.
+        changes: Dotted names of settings and their new values, for example `{"training.steps": 20}`.
+        origin: Who asked for the change, named in errors, for example `--steps`.
+
+    Raises:
+        ProfileError: A new value is refused.
+    """
+    table = profile.model_dump(mode="json", exclude_none=True)
+    for name, value in changes.items():
+        section, _, key = name.rpartition(".")
+        target = table
+        for part in section.split(".") if section else ():
+            target = target[part]
+        target[key] = value
+    return _validated(Profile, table, origin)
+
+
+def demo_folder(name: str) -> Path:
+    """Return the folder that `demo:NAME` stands for.
+
+    Raises:
+        ProfileError: No demo dataset has that name.
+    """
+    folder = shipped_dir("demo_datasets") / name
+    if not name or not folder.is_dir() or folder.parent != shipped_dir("demo_datasets"):
+        raise ProfileError(
+            f"There is no demo dataset {name!r}.", hint="The demo datasets are demo:loranne and demo:rolwayne."
+        )
+    return folder
+
+
+def dataset_folder(folder: str, *, base: Path | None = None) -> Path:
+    """Resolve the folder that a profile or a user names: `demo:NAME`, or a path relative to `base`."""
+    if folder.startswith(DEMO_PREFIX):
+        return demo_folder(folder.removeprefix(DEMO_PREFIX))
+    path = Path(folder).expanduser()
+    return (base / path if base is not None else path).resolve()
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise ProfileError(f"{path} is not there.", hint="Check the path.") from None
+    except OSError as error:
+        raise ProfileError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError:
+        raise ProfileError(f"{path} is not UTF-8 text.", hint="Save it as UTF-8 and try again.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"{path} is not valid TOML: {error}.", hint="Fix the line it names.") from None
+
+
+def _validated(model: type[_Model], table: Mapping[str, Any], origin: Path | str) -> _Model:
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        lines = describe(model, error.errors(include_url=False))
+        more = f" ({len(lines) - 1} more below)" if len(lines) > 1 else ""
+        raise ProfileError(f"{origin}: {lines[0]}{more}", hint="\n".join(lines[1:]), detail=str(error)) from None
+
+
+def describe(model: type[BaseModel], problems: Iterable[ErrorDetails]) -> list[str]:
+    """Say each problem that pydantic found in one sentence that names the field and what is allowed."""
+    return [_sentence(model, problem) for problem in problems]
+
+
+def _sentence(model: type[BaseModel], problem: ErrorDetails) -> str:
+    field = ".".join(str(part) for part in problem["loc"])
+    value = problem["input"]
+    message = problem["msg"].removeprefix("Value error, ")
+    match problem["type"]:
+        case "extra_forbidden":
+            known = _known_keys(model, problem["loc"][:-1])
+            close = difflib.get_close_matches(str(problem["loc"][-1]), known, n=1)
+            meant = f" Did you mean {close[0]}?" if close else f" Known here: {', '.join(known)}."
+            return f"{field} is not a setting.{meant}"
+        case "missing":
+            return f"{field} is missing."
+        case "value_error":
+            return f"{field}: {message}." if field else f"{message}."
+        case _:
+            return f"{field} is {value!r}: {message[0].lower()}{message[1:]}."
+
+
+def _known_keys(model: type[BaseModel], path: Iterable[int | str]) -> list[str]:
+    for part in path:
+        field = model.model_fields.get(str(part))
+        annotation = field.annotation if field else None
+        if typing.get_origin(annotation) in {typing.Union, types.UnionType}:
+            annotation = next((a for a in typing.get_args(annotation) if isinstance(a, type)), None)
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return list(model.model_fields)

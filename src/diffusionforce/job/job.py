@@ -1,0 +1,32 @@
+"""A job: one profile put to work on one dataset, with a folder for everything that comes out of it.
+
+The job file is what the window or the command line hands to the trainer process. It carries the whole profile,
+not its name, so that a run can be understood and repeated after the profile has been edited.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from diffusionforce.job.profile import Profile, Section
+
+
+class Job(Section):
+    """Everything one training run needs to know.
+
+    Attributes:
+        schema_version: Version of this file format.
+        profile_name: Name under which the profile was found, for example `pocket-demo`.
+        profile: The profile, with the changes made for this run already applied.
+        dataset_dir: Folder with pictures and captions.
+        held_out_dir: Folder with pictures for the held-out loss; None splits some off the dataset.
+        run_dir: The run folder, made by the trainer.
+    """
+
+    schema_version: Literal[1] = 1
+    profile_name: str = Field(min_length=1, max_length=200)
+    profile: Profile
+    dataset_dir: Path
+    held_out_dir: Path | None = None
+    run_dir: Path

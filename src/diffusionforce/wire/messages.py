@@ -1,0 +1,198 @@
+"""What the trainer tells its reader: one typed message for each thing that can happen in a run.
+
+The trainer is a child process. It writes one JSON object a line; each has a `kind`. The first is `hello` with
+the protocol version, the last is `done`, `stopped` or `failed`. A reader ignores kinds that it does not know, so
+messages can be added without a new version; the version changes when a known kind changes its meaning.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+PROTOCOL_VERSION = 1
+
+
+class Record(BaseModel):
+    """Base of all messages; unknown fields from a newer trainer are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
+
+
+class Hello(Record):
+    """The first record: who speaks, and in which version."""
+
+    kind: Literal["hello"] = "hello"
+    protocol: int = PROTOCOL_VERSION
+    product: str
+    pid: int
+    engine: str
+    profile_name: str
+    run_dir: str
+    num_steps: int
+
+
+class Preparing(Record):
+    """Work before the first step, or around it: `done` of `total` items of `stage`."""
+
+    kind: Literal["preparing"] = "preparing"
+    stage: Literal["model", "text", "pictures", "samples", "held_out"]
+    done: int
+    total: int
+    step: int = 0
+
+
+class DevicePlacement(Record):
+    """What one device holds, read from the tensors after loading."""
+
+    device: str
+    name: str
+    blocks: tuple[int, ...]
+    weights_bytes: int
+    memory_total_bytes: int | None = None
+
+
+class Placed(Record):
+    """The blocks are on their devices, and the tensors were seen there."""
+
+    kind: Literal["placement"] = "placement"
+    devices: tuple[DevicePlacement, ...]
+    num_blocks: int
+    schedule: str
+
+
+class Span(Record):
+    """One piece of work on one device in the timeline of a step, in seconds from the step's start."""
+
+    op: Literal["F", "B"]
+    chunk: int
+    microbatch: int
+    start_s: float
+    end_s: float
+
+
+class DeviceReading(Record):
+    """One device during one step. Memory is what this process holds; None where the device cannot say.
+
+    `busy` is the share of the step in which the device computed, 0 to 1. `load`, `temperature_c` and `power_w`
+    are the driver's readings.
+    """
+
+    device: str
+    memory_bytes: int | None = None
+    peak_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    busy: float | None = None
+    load: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    timeline: tuple[Span, ...] = ()
+
+
+class Step(Record):
+    """One optimiser step."""
+
+    kind: Literal["step"] = "step"
+    step: int
+    num_steps: int
+    loss: float
+    learning_rate: float
+    grad_norm: float | None = None
+    seconds: float
+    eta_s: float
+    devices: tuple[DeviceReading, ...] = ()
+
+
+class HeldOut(Record):
+    """Loss on the held-out pictures, with fixed noise and timesteps."""
+
+    kind: Literal["held_out"] = "held_out"
+    step: int
+    loss: float
+
+
+class Sample(Record):
+    """One sample (preview) was written to `path`, relative to the run folder."""
+
+    kind: Literal["sample"] = "sample"
+    step: int
+    prompt_index: int
+    num_prompts: int
+    prompt: str
+    seed: int
+    path: str
+    seconds: float
+
+
+class Checkpoint(Record):
+    """A LoRA file was written to `path`, relative to the run folder."""
+
+    kind: Literal["checkpoint"] = "checkpoint"
+    step: int
+    path: str
+    size_bytes: int
+
+
+class Warn(Record):
+    """Something the user should know that does not stop the run."""
+
+    kind: Literal["warning"] = "warning"
+    sentence: str
+    hint: str = ""
+    step: int | None = None
+
+
+class Done(Record):
+    """The run reached its last step."""
+
+    kind: Literal["done"] = "done"
+    step: int
+    lora: str
+    seconds: float
+    held_out_before: float | None = None
+    held_out_after: float | None = None
+
+
+class Stopped(Record):
+    """The run ended because it was asked to; `lora` is what was saved, empty when there was nothing yet."""
+
+    kind: Literal["stopped"] = "stopped"
+    step: int
+    lora: str = ""
+
+
+class Failed(Record):
+    """The run ended on a problem."""
+
+    kind: Literal["failed"] = "failed"
+    sentence: str
+    hint: str = ""
+    detail: str = ""
+    step: int | None = None
+
+
+Message: TypeAlias = Hello | Preparing | Placed | Step | HeldOut | Sample | Checkpoint | Warn | Done | Stopped | Failed
+End: TypeAlias = Done | Stopped | Failed
+
+
+class Command(Record):
+    """What a reader may ask of a running trainer, one JSON object a line on its standard input."""
+
+    command: Literal["stop", "save", "sample"]
+
+
+_MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
+KINDS = frozenset(kind.model_fields["kind"].default for kind in Message.__args__)
+
+
+def encode(record: Message | Command) -> bytes:
+    """Return the record as one line of UTF-8 JSON, newline included."""
+    return record.model_dump_json(exclude_none=True).encode() + b"\n"
+
+
+def decode(line: bytes | str) -> Message:
+    """Return the message in one line.
+
+    Raises:
+        ValueError: The line is no message of a known kind (pydantic's `ValidationError` is one).
+    """
+    return _MESSAGES.validate_json(line)

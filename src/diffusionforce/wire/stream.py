@@ -1,0 +1,62 @@
+"""Lines in, messages out: a decoder for a stream that arrives in pieces.
+
+A pipe hands over whatever it holds, so a record may come torn in two, several at once, or cut off for ever when
+the child is killed. A line that is no message is not an error of the reader's: it is kept apart and shown in the
+log, because it usually is a library's last words.
+"""
+
+import json
+from collections.abc import Iterator
+
+from diffusionforce.wire.messages import KINDS, Message, decode
+
+MAX_LINE_BYTES = 4 * 1024 * 1024
+
+
+class StreamDecoder:
+    """Turns chunks of bytes into messages.
+
+    Attributes:
+        garbage: Lines that were no message, decoded with replacement characters. The caller may clear it.
+    """
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self.garbage: list[str] = []
+
+    def feed(self, chunk: bytes) -> Iterator[Message]:
+        """Yield the messages that are complete with this chunk, in order."""
+        *lines, self._tail = (self._tail + chunk).split(b"\n")
+        if len(self._tail) > MAX_LINE_BYTES:
+            lines.append(self._tail)
+            self._tail = b""
+        for line in lines:
+            message = self._message(line)
+            if message is not None:
+                yield message
+
+    def end(self) -> Iterator[Message]:
+        """Yield the message that the last, unfinished line holds, if it is one. Call once, when the stream ends."""
+        line, self._tail = self._tail, b""
+        message = self._message(line)
+        if message is not None:
+            yield message
+
+    def _message(self, line: bytes) -> Message | None:
+        if not line.strip():
+            return None
+        try:
+            return decode(line)
+        except ValueError:
+            if not _is_newer_kind(line):
+                self.garbage.append(line.decode(errors="replace"))
+            return None
+
+
+def _is_newer_kind(line: bytes) -> bool:
+    """Tell whether the line is a record of a kind that this version does not know."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and isinstance(record.get("kind"), str) and record["kind"] not in KINDS

@@ -1,0 +1,183 @@
+"""A folder of pictures with a caption file beside each, read with every problem named.
+
+A file that cannot be used is left out and reported, never silently skipped and never the end of the run; only a
+folder with nothing left to train on is refused. Nothing in the folder is written to.
+"""
+
+import codecs
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from diffusionforce.datasets.pictures import load_rgb
+from diffusionforce.errors import DatasetError
+
+PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".avif"})
+OTHER_MEDIA_SUFFIXES = frozenset({".gif", ".heic", ".heif", ".svg", ".psd", ".jxl", ".mp4", ".mov", ".webm", ".mkv"})
+MAX_CAPTION_BYTES = 64 * 1024
+_EXPECTED = "Training needs pictures (PNG, JPEG, WebP, ...) with a caption in a .txt file of the same name beside each."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A picture and its caption.
+
+    Attributes:
+        picture: Path of the picture.
+        caption: Its caption, one line, not empty.
+        width: Width in pixels, upright.
+        height: Height in pixels, upright.
+    """
+
+    picture: Path
+    caption: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something about one file that the user should know.
+
+    Attributes:
+        path: The file.
+        sentence: What is wrong with it.
+        hint: What to do.
+        left_out: Whether the picture is not trained on because of it.
+    """
+
+    path: Path
+    sentence: str
+    hint: str
+    left_out: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What a folder holds: the items to train on, in order of name, and what was found on the way."""
+
+    root: Path
+    items: tuple[Item, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_folder(root: Path, *, progress: Callable[[int, int], None] | None = None) -> Dataset:
+    """Read a dataset folder. Every picture is decoded once, so that a damaged one is found before training.
+
+    Args:
+        root: The folder; its subfolders are not read.
+        progress: Called with the number of pictures done and their total.
+
+    Raises:
+        DatasetError: The folder is not there, cannot be read, or has nothing to train on.
+    """
+    files = _files(root)
+    pictures = [path for path in files if path.suffix.lower() in PICTURE_SUFFIXES]
+    if not pictures:
+        raise DatasetError(f"{root} has no pictures.", hint=_nothing_here_hint(root, files))
+    captions = {path.stem: path for path in files if path.suffix.lower() == ".txt"}
+    if not any(path.stem in captions for path in pictures):
+        raise DatasetError(f"{root} has {_count(pictures, 'picture')} but no captions.", hint=_EXPECTED)
+    findings = list(_notes(files, pictures))
+    items: list[Item] = []
+    for done, picture in enumerate(pictures, start=1):
+        try:
+            items.append(_item(picture, captions.get(picture.stem), findings))
+        except DatasetError as error:
+            findings.append(Finding(path=picture, sentence=error.sentence, hint=error.hint, left_out=True))
+        if progress is not None:
+            progress(done, len(pictures))
+    if not items:
+        raise DatasetError(
+            f"{root} has nothing to train on: none of its {_count(pictures, 'picture')} can be used.",
+            hint=" ".join(finding.sentence for finding in findings[:3]) + f" {_EXPECTED}",
+        )
+    return Dataset(root=root, items=tuple(items), findings=tuple(findings))
+
+
+def _files(root: Path) -> list[Path]:
+    try:
+        return sorted(path for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
+    except FileNotFoundError:
+        raise DatasetError(f"The dataset folder {root} is not there.", hint="Check the path.") from None
+    except NotADirectoryError:
+        raise DatasetError(f"{root} is a file, not a folder.", hint="Name the folder that it lies in.") from None
+    except OSError as error:
+        raise DatasetError(f"The dataset folder {root} cannot be read: {error.strerror}.") from error
+
+
+def _nothing_here_hint(root: Path, files: list[Path]) -> str:
+    below = [path for path in root.iterdir() if path.is_dir()]
+    if below:
+        return f"Pictures in subfolders are not read; name one of them, for example {below[0]}. {_EXPECTED}"
+    other = sorted({path.suffix for path in files if path.suffix.lower() in OTHER_MEDIA_SUFFIXES})
+    return f"Files of type {', '.join(other)} are not supported. {_EXPECTED}" if other else _EXPECTED
+
+
+def _notes(files: list[Path], pictures: list[Path]) -> Iterator[Finding]:
+    """Yield what the names of the files alone tell: unsupported types, captions of nothing, shared captions."""
+    stems = Counter(path.stem for path in pictures)
+    for path in files:
+        if path.suffix.lower() in OTHER_MEDIA_SUFFIXES:
+            yield Finding(
+                path=path, sentence=f"{path.name} is not supported.", hint="Save it as PNG or JPEG.", left_out=True
+            )
+        elif path.suffix.lower() == ".txt" and path.stem not in stems:
+            yield Finding(
+                path=path,
+                sentence=f"{path.name} belongs to no picture.",
+                hint="Give it the name of its picture, capitals included.",
+                left_out=False,
+            )
+    for stem, count in stems.items():
+        if count > 1:
+            same = [path for path in pictures if path.stem == stem]
+            names = " and ".join(path.name for path in same)
+            yield Finding(
+                path=same[0],
+                sentence=f"{names} share one caption.",
+                hint="Rename one of them if that is not meant.",
+                left_out=False,
+            )
+
+
+def _item(picture: Path, caption_file: Path | None, findings: list[Finding]) -> Item:
+    if caption_file is None:
+        raise DatasetError(f"{picture.name} has no caption.", hint=f"Write one into {picture.stem}.txt beside it.")
+    caption, encoding = _read_caption(caption_file)
+    if not caption:
+        raise DatasetError(f"The caption of {picture.name} is empty.", hint=f"Write one into {caption_file.name}.")
+    if encoding != "utf-8":
+        findings.append(
+            Finding(
+                path=caption_file,
+                sentence=f"{caption_file.name} was read as {encoding}.",
+                hint="Save it as UTF-8 if letters look wrong.",
+                left_out=False,
+            )
+        )
+    width, height = load_rgb(picture).size
+    return Item(picture=picture, caption=caption, width=width, height=height)
+
+
+def _read_caption(path: Path) -> tuple[str, str]:
+    """Return the caption as one line, and the encoding that it was read with."""
+    try:
+        if path.stat().st_size > MAX_CAPTION_BYTES:
+            raise DatasetError(f"{path.name} is too long for a caption.", hint="Keep captions under 64 KB.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path.name} cannot be read: {error.strerror}.") from error
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if utf16 else ("utf-8-sig", "cp1252"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return " ".join(text.replace("\0", " ").split()), encoding.removesuffix("-sig")
+    raise DatasetError(f"{path.name} is not text.", hint="Save it as UTF-8.")
+
+
+def _count(things: list[Path], word: str) -> str:
+    return f"{len(things)} {word}" if len(things) == 1 else f"{len(things)} {word}s"

@@ -1,0 +1,63 @@
+"""One picture file as plain 8-bit RGB, the way a person sees it.
+
+Decoders hand over what is stored: sideways pictures with a note to turn them, transparent ones, 16-bit and CMYK
+ones. A model trained on those learns the storage format. Everything here is done once, before training.
+"""
+
+import struct
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from diffusionforce.errors import DatasetError
+
+MAX_PIXELS = 250_000_000
+BACKGROUND = (255, 255, 255)
+
+
+def load_rgb(path: Path) -> Image.Image:
+    """Read a picture as 8-bit RGB: turned upright, transparency over white, 16 bits brought to 8.
+
+    Raises:
+        DatasetError: The file is empty, cut short, no picture, or larger than `MAX_PIXELS`.
+    """
+    try:
+        if path.stat().st_size == 0:
+            raise DatasetError(f"{path.name} is an empty file.", hint="Copy it again or remove it.")
+        with Image.open(path) as picture:
+            width, height = picture.size
+            if width * height > MAX_PIXELS:
+                raise DatasetError(
+                    f"{path.name} has {width} x {height} pixels, more than this app opens.",
+                    hint=f"Make it smaller than {MAX_PIXELS // 1_000_000} million pixels.",
+                )
+            picture.load()
+            return _rgb(ImageOps.exif_transpose(picture))
+    except UnidentifiedImageError:
+        raise DatasetError(f"{path.name} is not a picture that can be read.", hint="Save it as PNG or JPEG.") from None
+    except Image.DecompressionBombError:
+        raise DatasetError(f"{path.name} has too many pixels.", hint="Make it smaller.") from None
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
+        # The exceptions that Pillow's decoders raise for damaged files.
+        raise DatasetError(
+            f"{path.name} is damaged or ends early.", hint="Copy it again or remove it.", detail=repr(error)
+        ) from error
+
+
+def _rgb(picture: Image.Image) -> Image.Image:
+    """Convert any mode of Pillow's to RGB."""
+    if picture.mode.startswith("I;16") or picture.mode in {"I", "F"}:
+        picture = _eight_bit(picture)
+    if picture.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in picture.info:
+        picture = picture.convert("RGBA")
+        background = Image.new("RGBA", picture.size, (*BACKGROUND, 255))
+        return Image.alpha_composite(background, picture).convert("RGB")
+    return picture.convert("RGB")
+
+
+def _eight_bit(picture: Image.Image) -> Image.Image:
+    """Bring 16-bit integers, or floats from 0 to 1, to 8 bits; Pillow's own conversion clips them to white."""
+    values = np.asarray(picture).astype(np.float64)
+    full = 1.0 if picture.mode == "F" and values.max(initial=0) <= 1 else 65535.0
+    return Image.fromarray((np.clip(values / full, 0, 1) * 255).round().astype(np.uint8))

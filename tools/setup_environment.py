@@ -1,0 +1,260 @@
+"""The two commands of bootstrap.py: make `.venv` with everything that is pinned, then run the demo or the checks.
+
+Standard library only. Safe to repeat: a stamp inside `.venv`, written last, says what it was made from; a second
+run that finds the same stamp installs nothing. A marker that lies there only while pip runs tells an environment
+whose making was cut short, which is then made anew.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from packages import SetupError, install, install_torch, say, venv_python, venv_script
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+LOCKS = ROOT / "locks"
+GB = 1000**3
+# Measured on Linux: 1.9 GB with the CPU build and the test tools, about 7 GB with CUDA; downloads come on top.
+NEEDED_CPU_BYTES = 3 * GB
+NEEDED_CUDA_BYTES = 10 * GB
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one of the commands and return the exit code.
+
+    Args:
+        arguments: The command line without the program's name.
+    """
+    options, extra = _parser().parse_known_args(list(arguments))
+    if extra and options.command != "demo":
+        _parser().error(f"unrecognized arguments: {' '.join(extra)}")
+    try:
+        prepare(with_tests=options.command == "test")
+        return run_demo(extra, window=options.window) if options.command == "demo" else run_checks()
+    except SetupError as problem:
+        sys.stderr.write(f"{problem}\n")
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped. Run the same command again to go on.\n")
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="bootstrap.py",
+        description="Set DiffusionForce up in .venv beside this file. Both commands can be repeated.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,test}")
+    demo = commands.add_parser(
+        "demo",
+        help="install, train the pocket demo, and say where its samples and LoRA are",
+        epilog="Further options are handed to 'diffusionforce run', for example --steps 20.",
+    )
+    demo.add_argument(
+        "--no-window", dest="window", action="store_false", help="stay in the terminal even where there is a display"
+    )
+    demo.set_defaults(window=has_display())
+    test = commands.add_parser("test", help="install with the test tools, then run every check")
+    test.set_defaults(window=False)
+    return parser
+
+
+def has_display() -> bool:
+    """Return whether a window could be seen by whoever runs this."""
+    if os.environ.get("CI") or os.environ.get("SSH_CONNECTION"):
+        return False
+    if os.name == "nt" or sys.platform == "darwin":
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def has_nvidia_card() -> bool:
+    """Return whether this machine has an NVIDIA driver, and so presumably a card."""
+    if shutil.which("nvidia-smi") or Path("/proc/driver/nvidia/version").exists():
+        return True
+    return (Path(os.environ.get("SYSTEMROOT", "")) / "System32/nvcuda.dll").exists() if os.name == "nt" else False
+
+
+def fingerprint(*, with_tests: bool, nvidia: bool) -> str:
+    """Return a text that changes when the environment has to be changed."""
+    digest = hashlib.sha256()
+    for part in (platform.python_version(), sys.platform, platform.machine(), str(ROOT), str(nvidia)):
+        digest.update(part.encode() + b"\0")
+    for path in [ROOT / "pyproject.toml", *lock_files(with_tests=with_tests)]:
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def lock_files(*, with_tests: bool) -> list[Path]:
+    """Return the files whose pins are installed."""
+    names = ["torch.txt", "runtime.txt", *(["test.txt"] if with_tests else [])]
+    return [LOCKS / name for name in names]
+
+
+def prepare(*, with_tests: bool) -> None:
+    """Bring `.venv` to what is pinned; nothing is done when it is there already.
+
+    Args:
+        with_tests: Also install what the checks need.
+
+    Raises:
+        SetupError: It could not be done; the sentence says why.
+    """
+    nvidia = has_nvidia_card()
+    stamp = VENV / "diffusionforce-ready.json"
+    kind = "test" if with_tests else "runtime"
+    wanted = fingerprint(with_tests=with_tests, nvidia=nvidia)
+    present = _read_stamp(stamp)
+    if present.get(kind) == wanted and venv_works():
+        return
+    check_disk(NEEDED_CUDA_BYTES if nvidia else NEEDED_CPU_BYTES)
+    try:
+        make_venv()
+        _install_everything(with_tests=with_tests, nvidia=nvidia)
+        # The test tools come on top of the rest, so both kinds are ready after a `test`.
+        ready = {"runtime": fingerprint(with_tests=False, nvidia=nvidia), kind: wanted}
+        part = stamp.with_suffix(".part")
+        part.write_text(json.dumps(ready), encoding="utf-8")
+        part.replace(stamp)
+    except OSError as error:
+        raise SetupError(f"{error.filename or VENV} cannot be written: {error.strerror}.") from error
+
+
+def _read_stamp(stamp: Path) -> dict[str, str]:
+    try:
+        content = json.loads(stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def check_disk(needed_bytes: int) -> None:
+    """Refuse to start on a disk that cannot hold the environment.
+
+    Raises:
+        SetupError: There is not enough free space.
+    """
+    free_bytes = shutil.disk_usage(ROOT).free
+    if free_bytes < needed_bytes:
+        raise SetupError(
+            f"The disk is too full: setting up needs {needed_bytes / GB:.0f} GB and {ROOT} has "
+            f"{free_bytes / GB:.1f} GB free. Free some space and run the same command again."
+        )
+
+
+def venv_works() -> bool:
+    """Return whether `.venv` has an interpreter of this version that starts and finds pip."""
+    python = venv_python(VENV)
+    if not python.exists():
+        return False
+    check = f"import pip, sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]!r})"
+    try:
+        return subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def unfinished_marker() -> Path:
+    """Return the file that lies in `.venv` only while packages are being installed."""
+    return VENV / "diffusionforce-unfinished"
+
+
+def make_venv() -> None:
+    """Make `.venv`, or make it anew when it is broken, unfinished or of another Python.
+
+    Raises:
+        SetupError: Python's venv module cannot do it.
+    """
+    if venv_works() and not unfinished_marker().exists():
+        return
+    if VENV.exists():
+        say("The environment in .venv is incomplete or of another Python; making it anew.")
+        shutil.rmtree(VENV)
+    say(f"Setting up {VENV} (Python {platform.python_version()})")
+    made = subprocess.run([sys.executable, "-m", "venv", VENV], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        shutil.rmtree(VENV, ignore_errors=True)
+        output = made.stdout + made.stderr
+        if "ensurepip" in output:
+            raise SetupError(
+                "This Python lacks its venv module. On Debian and Ubuntu: apt install python3-venv; then run the "
+                "same command again."
+            )
+        last = (output.strip().splitlines() or ["no reason given"])[-1]
+        raise SetupError(f"{VENV} could not be made: {last}")
+
+
+def _install_everything(*, with_tests: bool, nvidia: bool) -> None:
+    python = venv_python(VENV)
+    log = VENV / "bootstrap.log"
+    unfinished_marker().touch()
+    try:
+        pinned = ["--no-deps", "--require-hashes"]
+        install(python, *pinned, "-r", str(LOCKS / "runtime.txt"), title="packages", log=log)
+        torch_version = (LOCKS / "torch.txt").read_text(encoding="utf-8").split("torch==")[1].split()[0]
+        if not _has_torch(python, version=torch_version):
+            install_torch(python, version=torch_version, nvidia=nvidia, log=log)
+        if with_tests:
+            install(python, *pinned, "-r", str(LOCKS / "test.txt"), title="test tools", log=log)
+        package = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+        install(python, *package, title="DiffusionForce", log=log)
+    except SetupError:
+        # pip undoes what it could not finish, so only a full disk leaves doubts about what is there.
+        if shutil.disk_usage(VENV).free > GB // 10:
+            unfinished_marker().unlink()
+        raise
+    unfinished_marker().unlink()
+
+
+def _has_torch(python: Path, *, version: str) -> bool:
+    check = f"import importlib.metadata as m; raise SystemExit(m.version('torch').split('+')[0] != {version!r})"
+    return subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0
+
+
+def run_demo(extra: Sequence[str], *, window: bool) -> int:
+    """Train the pocket demo in the terminal, with the window on it where there is a display.
+
+    Args:
+        extra: Further options of `diffusionforce run`.
+        window: Whether to open the window on the run.
+
+    Returns:
+        The exit code of the run.
+    """
+    program = venv_script(VENV, name="diffusionforce")
+    run_dir = ROOT / "runs" / f"pocket-demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    run = subprocess.Popen([program, "run", "pocket-demo", "--out", run_dir, *extra])
+    code = None
+    while code is None:
+        try:
+            code = run.wait(0.5)
+        except subprocess.TimeoutExpired:
+            if window and (run_dir / "run.json").exists():
+                window = False
+                # Its own session: closing the terminal or pressing Ctrl-C in it leaves the window open.
+                subprocess.Popen([program, "gui", "--run", run_dir], start_new_session=True)
+        except KeyboardInterrupt:
+            continue  # The run got the signal too; it stops cleanly and keeps its state.
+    if code == 0:
+        loras = sorted((run_dir / "checkpoints").glob("*.safetensors"))
+        say(f"\nSamples: {run_dir / 'samples'}")
+        say(f"LoRA:    {loras[-1] if loras else run_dir / 'checkpoints'}")
+        say(f"Look at them in the window: {program} gui --run {run_dir}")
+    return code
+
+
+def run_checks() -> int:
+    """Run every check of the project and return the exit code."""
+    return subprocess.call([venv_python(VENV), ROOT / "tools" / "check.py"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -46,7 +46,12 @@ def venv_script(folder: Path, *, name: str) -> Path:
 
 
 def run_quietly(
-    command: Sequence[str | Path], *, title: str, log: Path, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    *,
+    title: str,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    outcomes: tuple[str, str] = ("done", "failed"),
 ) -> int:
     """Run a command with its output in the log, showing one line with the time it takes.
 
@@ -55,6 +60,7 @@ def run_quietly(
         title: What is being done, for the line that is shown.
         log: File that the output is appended to.
         environment: Variables to set in addition to the present ones.
+        outcomes: What to show when the command succeeded, and when it failed.
 
     Returns:
         The command's exit code.
@@ -78,7 +84,7 @@ def run_quietly(
             done.set()
             ticker.join()
     end = "" if sys.stdout.isatty() else f"  {title} "
-    say(f"{end}{'done' if code == 0 else 'failed'} ({time.monotonic() - started_s:.0f} s)")
+    say(f"{end}{outcomes[code != 0]} ({time.monotonic() - started_s:.0f} s)")
     return code
 
 
@@ -158,10 +164,10 @@ def install_torch(python: Path, *, version: str, nvidia: bool, log: Path) -> Non
         uv = [python, "-m", "uv", "pip", "install", "--python", python, "--torch-backend", backend, requirement]
         # A dry run with one try tells quickly whether the index answers; the download then gets uv's usual patience.
         impatient = {"UV_HTTP_RETRIES": "1", "UV_HTTP_TIMEOUT": "20"}
-        title = f"looking for PyTorch {version} ({'CUDA' if nvidia else 'CPU'} build)"
-        if run_quietly([*uv, "--dry-run"], title=title, log=log, environment=impatient) == 0:
+        title = f"looking for a {'CUDA' if nvidia else 'CPU'} build of PyTorch {version}"
+        outcomes = ("found", "not found on PyTorch's own index; taking the one that pip finds")
+        if run_quietly([*uv, "--dry-run"], title=title, log=log, environment=impatient, outcomes=outcomes) == 0:
             if run_quietly(uv, title=f"PyTorch {version}", log=log) != 0:
                 raise SetupError(failure_sentence(log.read_text(encoding="utf-8", errors="replace"), log=log))
             return
-        say("  PyTorch's own index does not answer; taking the build that pip finds.")
     install(python, requirement, title=f"PyTorch {version}", log=log)

@@ -52,3 +52,7 @@ class DeviceError(UserError):
 
 class DiskError(UserError):
     """Not enough free disk space, or a disk that refuses to be written."""
+
+
+class ProtocolError(UserError):
+    """A trainer process that speaks another version of the protocol than its reader."""

@@ -1,5 +1,6 @@
 """The protocol between the trainer process and whoever watches it: typed messages, one JSON object a line."""
 
+from diffusionforce.wire.child import child_command, child_environment
 from diffusionforce.wire.messages import (
     PROTOCOL_VERSION,
     Checkpoint,
@@ -21,6 +22,7 @@ from diffusionforce.wire.messages import (
     Warn,
     decode,
     encode,
+    require_protocol,
 )
 from diffusionforce.wire.stream import StreamDecoder
 
@@ -44,6 +46,9 @@ __all__ = [
     "Stopped",
     "StreamDecoder",
     "Warn",
+    "child_command",
+    "child_environment",
     "decode",
     "encode",
+    "require_protocol",
 ]

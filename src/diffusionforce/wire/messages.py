@@ -1,7 +1,8 @@
 """What the trainer tells its reader: one typed message for each thing that can happen in a run.
 
 The trainer is a child process. It writes one JSON object a line; each has a `kind`. The first is `hello` with
-the protocol version, the last is `done`, `stopped` or `failed`. A reader ignores kinds that it does not know, so
+the protocol version, the last is `done`, `stopped` or `failed`; a job that is refused before a run folder was
+made is answered with `failed` alone. A reader ignores kinds that it does not know, so
 messages can be added without a new version; the version changes when a known kind changes its meaning.
 """
 
@@ -9,13 +10,16 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from diffusionforce.errors import ProtocolError
+
 PROTOCOL_VERSION = 1
 
 
 class Record(BaseModel):
     """Base of all messages; unknown fields from a newer trainer are ignored."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
+    # JSON has no NaN; as a string every JSON reader takes the line, and ours reads it back as the number.
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings")
 
 
 class Hello(Record):
@@ -187,6 +191,19 @@ KINDS = frozenset(kind.model_fields["kind"].default for kind in Message.__args__
 def encode(record: Message | Command) -> bytes:
     """Return the record as one line of UTF-8 JSON, newline included."""
     return record.model_dump_json(exclude_none=True).encode() + b"\n"
+
+
+def require_protocol(hello: Hello) -> None:
+    """Refuse a trainer that speaks another version of the protocol.
+
+    Raises:
+        ProtocolError: The versions differ.
+    """
+    if hello.protocol != PROTOCOL_VERSION:
+        raise ProtocolError(
+            f"The trainer speaks protocol {hello.protocol}, this program speaks {PROTOCOL_VERSION}.",
+            hint="Two versions of DiffusionForce are mixed: install it again, into a fresh environment.",
+        )
 
 
 def decode(line: bytes | str) -> Message:

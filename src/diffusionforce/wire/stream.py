@@ -5,12 +5,19 @@ the child is killed. A line that is no message is not an error of the reader's: 
 log, because it usually is a library's last words.
 """
 
-import json
 from collections.abc import Iterator
+
+from pydantic import BaseModel
 
 from diffusionforce.wire.messages import KINDS, Message, decode
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
+
+
+class _Kind(BaseModel):
+    """What a record of any version has."""
+
+    kind: str
 
 
 class StreamDecoder:
@@ -56,7 +63,7 @@ class StreamDecoder:
 def _is_newer_kind(line: bytes) -> bool:
     """Tell whether the line is a record of a kind that this version does not know."""
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        kind = _Kind.model_validate_json(line).kind
+    except ValueError:
         return False
-    return isinstance(record, dict) and isinstance(record.get("kind"), str) and record["kind"] not in KINDS
+    return kind not in KINDS

@@ -1,0 +1,22 @@
+"""Run folders: one folder a run, with its state in a file that is never half written. There is no database."""
+
+from diffusionforce.runs.folder import RunFolder, is_process_alive, read_telemetry
+from diffusionforce.runs.home import data_dir, runs_root
+from diffusionforce.runs.places import list_runs, new_run_dir
+from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
+from diffusionforce.runs.storage import is_disk_full, storage_error
+
+__all__ = [
+    "RunFolder",
+    "RunHeldOut",
+    "RunState",
+    "data_dir",
+    "is_disk_full",
+    "is_process_alive",
+    "list_runs",
+    "new_run_dir",
+    "read_telemetry",
+    "runs_root",
+    "storage_error",
+    "utc_now",
+]

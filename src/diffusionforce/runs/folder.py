@@ -1,0 +1,241 @@
+"""One run folder: made once, its state replaced as a whole, and believed only while its process lives.
+
+A process that is killed cannot say so. Whoever reads `running` therefore looks for the process, by number and
+start time (numbers are used again), and writes down what was kept when it is gone.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+from pydantic import ValidationError
+
+from diffusionforce.errors import RunFolderError, UserError
+from diffusionforce.job import Job, write_job
+from diffusionforce.runs.home import runs_root
+from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
+from diffusionforce.runs.storage import PART_SUFFIX, storage_error, write_whole
+from diffusionforce.runs.telemetry import telemetry_records
+from diffusionforce.wire import HeldOut, Message, Step
+
+# Start times are read from a clock that may be corrected by a second while the process runs.
+_START_TOLERANCE_S = 2.0
+
+
+class RunFolder:
+    """Paths and state of one run."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.samples_dir = root / "samples"
+        self.checkpoints_dir = root / "checkpoints"
+        self.telemetry_path = root / "telemetry.jsonl"
+        self.log_path = root / "log.txt"
+        self.state_path = root / "run.json"
+        self.job_path = root / "job.toml"
+
+    @classmethod
+    def check(cls, path: Path) -> None:
+        """Refuse a place where no run folder can be made; nothing is written.
+
+        Raises:
+            RunFolderError: The place is taken, its parent is not there, or it may not be written to.
+        """
+        if path.exists() and not (path.is_dir() and _is_empty(path)):
+            raise _taken(path)
+        nearest = next(place for place in (path, *path.parents) if place.exists())
+        if not nearest.is_dir():
+            raise RunFolderError(f"{path} cannot be made: {nearest} is a file.", hint="Choose another folder.")
+        if not path.parent.is_dir() and path.parent != runs_root():
+            raise RunFolderError(f"{path} cannot be made: {path.parent} is not there.", hint="Make that folder first.")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise RunFolderError(f"{nearest} is not writable.", hint="Choose a folder that you may write to.")
+
+    @classmethod
+    def create(cls, path: Path, job: Job) -> "RunFolder":
+        """Make the folder of a run that this process is about to train, in state `running`.
+
+        Raises:
+            RunFolderError: The place is taken, its parent is not there, or it may not be written to.
+            DiskError: The disk is full. Whatever the reason, nothing is left behind.
+        """
+        cls.check(path)
+        folder, existed = cls(path), path.is_dir()
+        try:
+            path.mkdir(exist_ok=True, parents=path.parent == runs_root())
+            folder.samples_dir.mkdir()  # The claim: of two processes that come here at once, one fails.
+        except FileExistsError:
+            raise _taken(path) from None
+        except OSError as error:
+            if not existed and path.is_dir():
+                path.rmdir()
+            raise storage_error(error, path) from error
+        try:
+            folder.checkpoints_dir.mkdir()
+            write_job(folder.job_path, job)
+            folder.write_state(_first_state(job))
+        except (OSError, UserError) as error:
+            folder._remove_contents(keep_root=existed)
+            raise error if isinstance(error, UserError) else storage_error(error, path) from error
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """Return the run folder at a path.
+
+        Raises:
+            RunFolderError: There is no run at that path.
+        """
+        folder = cls(path)
+        if not folder.state_path.is_file():
+            raise RunFolderError(f"{path} is not a run folder: it holds no run.json.", hint="Check the path.")
+        return folder
+
+    def read_state(self) -> RunState:
+        """Return what stands in `run.json`.
+
+        Raises:
+            RunFolderError: The file cannot be read, or a newer version wrote it.
+        """
+        try:
+            return RunState.model_validate_json(self.state_path.read_bytes())
+        except OSError as error:
+            raise RunFolderError(f"{self.state_path} cannot be read: {error.strerror}.") from error
+        except ValidationError as error:
+            raise RunFolderError(
+                f"{self.state_path} holds no run state that this version can read.",
+                hint="It may come from a newer DiffusionForce, or have been edited.",
+                detail=str(error),
+            ) from None
+
+    def write_state(self, state: RunState) -> None:
+        """Replace `run.json`, whole or not at all.
+
+        Raises:
+            RunFolderError: The folder may not be written to.
+            DiskError: The disk is full.
+        """
+        try:
+            write_whole(self.state_path, state.model_dump_json(indent=2).encode() + b"\n")
+        except OSError as error:
+            raise storage_error(error, self.root) from error
+
+    def reconciled_state(self) -> RunState:
+        """Return the state, after turning `running` into `crashed` if the process is gone.
+
+        Raises:
+            RunFolderError: `run.json` cannot be read.
+        """
+        state = self.read_state()
+        if state.state != "running" or is_process_alive(state.pid, started_s=state.process_started_s):
+            return state
+        state = self.read_state()  # It may have ended between the two looks.
+        if state.state != "running":
+            return state
+        crashed = self._crashed(state)
+        with contextlib.suppress(UserError):  # A folder on a read-only disk can still be looked at.
+            self.write_state(crashed)
+        return crashed
+
+    def newest_checkpoint(self) -> str:
+        """Return the newest LoRA file, relative to the run folder, or an empty string."""
+        files = [path for path in self.checkpoints_dir.glob("*.safetensors") if path.is_file()]
+        newest = max(files, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+        return newest.relative_to(self.root).as_posix() if newest else ""
+
+    def num_samples(self) -> int:
+        """Return how many sample files there are."""
+        hidden_or_part = (path.name.startswith(".") or path.suffix == PART_SUFFIX for path in _files(self.samples_dir))
+        return sum(not skip for skip in hidden_or_part)
+
+    def remove_parts(self) -> None:
+        """Remove files that a write left unfinished, so that a full disk has room for the last state."""
+        for part in self.root.rglob(f"*{PART_SUFFIX}"):
+            part.unlink(missing_ok=True)
+
+    def _crashed(self, state: RunState) -> RunState:
+        step, held_out = _last_words(telemetry_records(self.telemetry_path), state)
+        lora, num_samples = self.newest_checkpoint(), self.num_samples()
+        kept = [f"the LoRA {lora}"] if lora else []
+        kept += [f"{num_samples} sample{'s' if num_samples > 1 else ''}"] if num_samples else []
+        return state.model_copy(
+            update={
+                "state": "crashed",
+                "ended_at": utc_now(),
+                "step": step,
+                "held_out_loss": held_out,
+                "lora": lora,
+                "num_samples": num_samples,
+                "sentence": f"The trainer process ended without a word at step {step} of {state.num_steps}; "
+                f"kept: {' and '.join(kept) or 'no LoRA and no samples'}.",
+                "hint": "It was killed, ran out of memory, or lost its graphics driver; log.txt has its last words.",
+            }
+        )
+
+    def _remove_contents(self, *, keep_root: bool) -> None:
+        for path in (self.samples_dir, self.checkpoints_dir):
+            shutil.rmtree(path, ignore_errors=True)
+        for path in (self.job_path, self.state_path):
+            path.unlink(missing_ok=True)
+            path.with_name(path.name + PART_SUFFIX).unlink(missing_ok=True)
+        if not keep_root:
+            self.root.rmdir()
+
+
+def read_telemetry(folder: RunFolder) -> list[Message]:
+    """Return the records of a run, oldest first; a torn last line is left out."""
+    return list(telemetry_records(folder.telemetry_path))
+
+
+def is_process_alive(pid: int, *, started_s: float) -> bool:
+    """Tell whether the process with this number and start time (seconds since 1970) still runs."""
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            is_same = abs(process.create_time() - started_s) < _START_TOLERANCE_S
+            return is_same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
+
+
+def _first_state(job: Job) -> RunState:
+    process = psutil.Process()
+    return RunState(
+        state="running",
+        profile_name=job.profile_name,
+        title=job.profile.title,
+        pid=process.pid,
+        process_started_s=process.create_time(),
+        started_at=utc_now(),
+        num_steps=job.profile.training.steps,
+    )
+
+
+def _last_words(records: Iterator[Message], state: RunState) -> tuple[int, RunHeldOut | None]:
+    """Return the last step and the held-out losses: the telemetry knows more than a state that is written seldom."""
+    step, held_out = state.step, state.held_out_loss
+    for record in records:
+        if isinstance(record, Step):
+            step = max(step, record.step)
+        elif isinstance(record, HeldOut):
+            held_out = (held_out or RunHeldOut()).measured(record.loss)
+    return step, held_out
+
+
+def _taken(path: Path) -> RunFolderError:
+    return RunFolderError(
+        f"{path} already holds a run or other files.", hint="Choose a new folder; a run never overwrites another."
+    )
+
+
+def _is_empty(path: Path) -> bool:
+    return next(path.iterdir(), None) is None
+
+
+def _files(path: Path) -> list[Path]:
+    return [child for child in path.iterdir() if child.is_file()] if path.is_dir() else []

@@ -1,0 +1,1 @@
+"""The pocket engine: a tiny diffusion transformer that we wrote, trained and ship."""

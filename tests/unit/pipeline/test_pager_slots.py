@@ -45,7 +45,7 @@ def test_the_turn_of_the_step_reuses_what_is_still_there():
     planner = SlotPlanner(VisitOrder(step), num_slots=3)
     drive(planner, step)
     loads, _ = drive(planner, step * 10)
-    # Eleven visits and more a lap (the two blocks at the turns count once); two of the three slots carry over each turn.
+    # Two of the three slots carry over each of a lap's two turns.
     assert loads <= 10 * 2 * (6 - 2)
 
 

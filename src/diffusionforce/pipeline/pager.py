@@ -1,0 +1,330 @@
+"""Blocks that do not fit a card stay in RAM and are brought in ahead of their turn, forward and backward.
+
+A card that takes its fair share of the computing often cannot hold that share's weights. The pager keeps the blocks
+over its budget in page-locked RAM and copies each into a slot on the card before the block's turn, beside the computing
+of other blocks. Every card has its own slots, its own copy stream and its own order of visits, so both links work at
+once. Frozen weights are never written back: a slot that is needed is simply overwritten.
+
+How it fits an unmodified model: a block's `forward` is wrapped, so that a visit begins when the model calls the block,
+and a hook on the block's output begins the visit in the backward pass, before any node of the block's own graph runs
+(recomputation under activation checkpointing included). A visit ends when the next one on the same card begins. What a
+block saves for its backward may be a view of a slot that will hold another block by then; such tensors are kept as
+references and looked up again in the slot that holds the block in the backward pass.
+
+Install the pager before anything else that wraps `forward` (the step executor), so that its wrapper is the inner one
+and a micro-batch that waits for its turn does not begin a visit before it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+import torch
+from torch import nn
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.pipeline.nesting import map_tensors
+from diffusionforce.pipeline.pager_lanes import LoadLane, load_lane
+from diffusionforce.pipeline.pager_slots import Load, SlotPlanner, VisitOrder
+from diffusionforce.pipeline.pager_store import PackedBlock, PinnedMemory, frozen_tensors
+
+# Private, but what torch.utils.checkpoint itself is built on; there is no public way to ask.
+_top_hooks: Callable[[bool], Any] = torch._C._autograd._top_saved_tensors_default_hooks  # pyright: ignore
+
+DEFAULT_SLOTS = 3
+"""One block in use, one arriving, one of slack for uneven gaps between paged blocks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardPaging:
+    """What one card (or one of several logical cards on a device) owns, and which part of it is paged."""
+
+    device: torch.device
+    blocks: tuple[int, ...]
+    """All blocks of the card, as indices into the model's blocks."""
+    paged: frozenset[int] = frozenset()
+    """Those of them that live in RAM. Empty: nothing is paged on this card."""
+    num_slots: int = DEFAULT_SLOTS
+
+
+@dataclass(slots=True)
+class PagingCount:
+    """What one card's pager has done so far."""
+
+    visits: int = 0
+    """Visits to paged blocks."""
+    loads: int = 0
+    """Copies from RAM."""
+    late_loads: int = 0
+    """Copies started only when the block was already wanted: the visit order is not the real one."""
+    loaded_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _SlotReference:
+    """A saved tensor that lies in a slot: where, relative to the slot's beginning, and in whose block."""
+
+    block: int
+    dtype: torch.dtype
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    """In elements of `dtype`."""
+
+
+class _Card:
+    """The slots, the copy lane and the current visit of one card."""
+
+    def __init__(self, plan: CardPaging, packed: dict[int, PackedBlock], lane: LoadLane, pinned: PinnedMemory) -> None:
+        self.count = PagingCount()
+        self._pinned = pinned  # kept: the memory must stay locked as long as a wrapped block can start a copy
+        self._packed = packed
+        self._lane = lane
+        self._current: int | None = None
+        size = max((block.num_bytes for block in packed.values()), default=0)
+        self._slots = [
+            torch.empty(size, dtype=torch.uint8, device=plan.device) for _ in range(plan.num_slots if packed else 0)
+        ]
+        self._planner = SlotPlanner(VisitOrder([]), num_slots=max(plan.num_slots, 2))
+        self._forward_order = VisitOrder([block for block in plan.blocks if block in packed])
+        self._training_order = self._forward_order
+
+    def follow(self, visits: Iterable[int]) -> None:
+        self._training_order = VisitOrder([block for block in visits if block in self._packed])
+        self.go_round(self._training_order)
+
+    def go_round(self, order: VisitOrder | None = None, *, forward_only: bool = False) -> None:
+        if not self._packed:
+            return
+        self._planner.follow(order or (self._forward_order if forward_only else self._training_order))
+        self._run_ahead()
+
+    def visit(self, block: int) -> None:
+        """The block's work is about to be issued."""
+        if block == self._current:
+            return
+        self.leave()
+        self._current = block
+        if block in self._packed:
+            self._bring_in(block)
+        if self._packed:
+            self._run_ahead()
+
+    def leave(self) -> None:
+        """The current block's work has all been issued."""
+        block, self._current = self._current, None
+        if block is None or block not in self._packed:
+            return
+        slot = self._planner.active
+        assert slot is not None
+        packed = self._packed[block]
+        written = packed.written_buffer()
+        packed.drop()
+        self._lane.end_use(slot)
+        self._planner.leave()
+        if written is not None:
+            raise DeviceError(
+                f'Block {block} cannot be paged: its forward writes to its buffer "{written}", and what a paged block '
+                "writes is lost.",
+                hint=f"Keep block {block} resident.",
+            )
+
+    def pack(self, block: int, tensor: torch.Tensor) -> Any:
+        """Turn a tensor to be saved for backward into a reference if it lies in the slot in use."""
+        slot = self._planner.active
+        if block != self._current or slot is None or tensor.device != self._slots[slot].device:
+            return tensor
+        if tensor.untyped_storage().data_ptr() != self._slots[slot].data_ptr():
+            return tensor
+        return _SlotReference(block, tensor.dtype, tuple(tensor.shape), tensor.stride(), int(tensor.storage_offset()))
+
+    def unpack(self, saved: Any) -> torch.Tensor:
+        """The saved tensor, looked up where its block is now."""
+        if not isinstance(saved, _SlotReference):
+            return saved
+        self.visit(saved.block)
+        slot = self._planner.active
+        assert slot is not None
+        run = self._slots[slot].view(saved.dtype)
+        return torch.as_strided(run, saved.size, saved.stride, saved.offset)
+
+    def holds_paged(self, block: int) -> bool:
+        return block in self._packed
+
+    def _bring_in(self, block: int) -> None:
+        self.count.visits += 1
+        load = self._planner.arrive(block)
+        if load is not None:
+            self.count.late_loads += 1
+            self._start(load)
+        slot = self._planner.active
+        assert slot is not None
+        self._lane.begin_use(slot)
+        self._packed[block].move_into(self._slots[slot])
+
+    def _run_ahead(self) -> None:
+        while (load := self._planner.next_load()) is not None:
+            self._start(load)
+
+    def _start(self, load: Load) -> None:
+        packed = self._packed[load.block]
+        self._lane.load(load.slot, self._slots[load.slot], packed.host)
+        self.count.loads += 1
+        self.count.loaded_bytes += packed.num_bytes
+
+
+class Pager:
+    """Pages the blocks of a model on one or more cards.
+
+    Making one moves the paged blocks' frozen tensors to RAM and everything else of the cards' blocks to the cards. Call
+    `follow` with the order of a training step, train, and `close` when done.
+
+    Args:
+        blocks: The model's blocks in calling order.
+        cards: What each card owns. A block belongs to one card at most.
+        pinned_limit_bytes: The most RAM to lock. None: half of what is free now.
+        lanes: The copy lane of each card. None: the one that fits the card's device.
+
+    Raises:
+        DeviceError: A block is given to two cards, or a card pages a block that it does not own.
+    """
+
+    def __init__(
+        self,
+        blocks: Sequence[nn.Module],
+        cards: Sequence[CardPaging],
+        *,
+        pinned_limit_bytes: int | None = None,
+        lanes: Sequence[LoadLane] | None = None,
+    ) -> None:
+        _check(cards)
+        if pinned_limit_bytes is None:
+            pinned_limit_bytes = psutil.virtual_memory().available // 2
+        self.pinned = PinnedMemory(limit_bytes=pinned_limit_bytes)
+        shared = _shared_storages(blocks)
+        self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
+        self._cards: list[_Card] = []
+        for index, plan in enumerate(cards):
+            packed = {block: self._pack(blocks[block], plan.device, shared) for block in sorted(plan.paged)}
+            for block in plan.blocks:
+                _move_rest(blocks[block], packed.get(block), plan.device)
+            card = _Card(plan, packed, lanes[index] if lanes else load_lane(plan.device), self.pinned)
+            self._cards.append(card)
+            if packed:
+                for block in plan.blocks:
+                    self._wrap(blocks[block], block, card)
+
+    @property
+    def counts(self) -> list[PagingCount]:
+        """What each card's pager has done so far, in the order of the cards."""
+        return [card.count for card in self._cards]
+
+    def follow(self, visits: Sequence[Iterable[int]]) -> None:
+        """Prepare for steps that visit the blocks in this order, again and again, and bring in the first ones.
+
+        Args:
+            visits: For each card the blocks in the order a step uses them (see `pager_slots.visits_of`). Resident
+                blocks may be among them. An order that differs from the real one costs time, never correctness.
+        """
+        for card, card_visits in zip(self._cards, visits, strict=True):
+            card.follow(card_visits)
+
+    @contextmanager
+    def forward_only(self) -> Iterator[None]:
+        """While samples are made or losses are measured: forward passes only, one after another."""
+        for card in self._cards:
+            card.go_round(forward_only=True)
+        try:
+            yield
+        finally:
+            for card in self._cards:
+                card.leave()
+                card.go_round()
+
+    def close(self) -> None:
+        """Undo the wrapping and leave the paged tensors in RAM, unlocked."""
+        for card in self._cards:
+            card.leave()
+        for block, shadowed in self._shadowed:
+            if shadowed is None:
+                del block.forward
+            else:
+                block.forward = shadowed
+        self._shadowed.clear()
+        if self.pinned.locked_bytes:
+            torch.cuda.synchronize()
+        self.pinned.release()
+        self._cards.clear()
+
+    def _pack(self, block: nn.Module, device: torch.device, shared: set[int]) -> PackedBlock:
+        packed = PackedBlock(block, excluded_storages=shared)
+        if device.type == "cuda" and packed.num_bytes:
+            self.pinned.lock(packed.host)
+        return packed
+
+    def _wrap(self, module: nn.Module, block: int, card: _Card) -> None:
+        original = module.forward
+
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            card.visit(block)
+            with _slot_references(block, card):
+                output = original(*args, **kwargs)
+            if torch.is_grad_enabled():
+                map_tensors(output, announce_backward)
+            return output
+
+        def announce_backward(tensor: torch.Tensor) -> torch.Tensor:
+            if tensor.grad_fn is not None:
+                tensor.grad_fn.register_prehook(begin_backward)
+            return tensor
+
+        def begin_backward(_gradients: Any) -> None:
+            card.visit(block)
+
+        self._shadowed.append((module, vars(module).get("forward")))
+        module.forward = forward
+
+
+def _slot_references(block: int, card: _Card) -> AbstractContextManager[Any]:
+    """Keeps saved tensors that lie in a slot as references, where nobody else looks after saved tensors.
+
+    Under activation checkpointing somebody does: the saved tensors are recomputed when the block is in a slot again.
+    """
+    if not torch.is_grad_enabled() or not card.holds_paged(block):
+        return nullcontext()
+    if _top_hooks(False) is not None:
+        return nullcontext()
+    return torch.autograd.graph.saved_tensors_hooks(lambda tensor: card.pack(block, tensor), card.unpack)
+
+
+def _check(cards: Sequence[CardPaging]) -> None:
+    owner: dict[int, int] = {}
+    for index, plan in enumerate(cards):
+        strangers = plan.paged - set(plan.blocks)
+        if strangers:
+            raise DeviceError(f"Card {index} is to page blocks {sorted(strangers)}, which are not its own.")
+        for block in plan.blocks:
+            if owner.setdefault(block, index) != index:
+                raise DeviceError(f"Block {block} is given to cards {owner[block]} and {index}; it can be on one only.")
+
+
+def _shared_storages(blocks: Sequence[nn.Module]) -> set[int]:
+    """Storages that tensors of more than one block lie on."""
+    seen: dict[int, int] = {}
+    shared: set[int] = set()
+    for index, block in enumerate(blocks):
+        for _, tensor, _ in frozen_tensors(block):
+            storage = tensor.untyped_storage().data_ptr()
+            if seen.setdefault(storage, index) != index:
+                shared.add(storage)
+    return shared
+
+
+def _move_rest(block: nn.Module, packed: PackedBlock | None, device: torch.device) -> None:
+    """Move what is not paged to the card, in place, so that optimisers keep the parameters they know."""
+    away = {id(item.tensor) for item in packed.tensors} if packed else set[int]()
+    for tensor in [*block.parameters(), *block.buffers()]:
+        if id(tensor) not in away:
+            tensor.data = tensor.data.to(device)

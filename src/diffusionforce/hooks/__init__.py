@@ -1,0 +1,12 @@
+"""Hooks: small patches that lift Musubi Tuner's assumption of one device, each with a name and a reason.
+
+Musubi Tuner is used unmodified. Where its trainer can be subclassed, the engine does that; where it cannot, a hook
+replaces one function by a wrapper, for the time of a run. This package holds what all hooks share; nothing is
+applied by importing it.
+"""
+
+from diffusionforce.hooks.fingerprint import source_fingerprint
+from diffusionforce.hooks.hook import Hook, Target
+from diffusionforce.hooks.registry import AppliedHooks, apply_all
+
+__all__ = ["AppliedHooks", "Hook", "Target", "apply_all", "source_fingerprint"]

@@ -23,6 +23,8 @@ from diffusionforce.wire import HeldOut, Message, Step
 
 # Start times are read from a clock that may be corrected by a second while the process runs.
 _START_TOLERANCE_S = 2.0
+SPARE_BYTES = 64 * 1024
+"""Space that a run sets aside, so that it can still say how it ended when the disk is full."""
 
 
 class RunFolder:
@@ -36,6 +38,7 @@ class RunFolder:
         self.log_path = root / "log.txt"
         self.state_path = root / "run.json"
         self.job_path = root / "job.toml"
+        self._spare_path = root / ".spare"
 
     @classmethod
     def check(cls, path: Path) -> None:
@@ -76,6 +79,7 @@ class RunFolder:
         try:
             folder.checkpoints_dir.mkdir()
             write_job(folder.job_path, job)
+            folder._spare_path.write_bytes(bytes(SPARE_BYTES))
             folder.write_state(_first_state(job))
         except (OSError, UserError) as error:
             folder._remove_contents(keep_root=existed)
@@ -136,7 +140,8 @@ class RunFolder:
         if state.state != "running":
             return state
         crashed = self._crashed(state)
-        with contextlib.suppress(UserError):  # A folder on a read-only disk can still be looked at.
+        with contextlib.suppress(OSError, UserError):  # A folder on a read-only disk can still be looked at.
+            self.make_room()
             self.write_state(crashed)
         return crashed
 
@@ -151,10 +156,13 @@ class RunFolder:
         hidden_or_part = (path.name.startswith(".") or path.suffix == PART_SUFFIX for path in _files(self.samples_dir))
         return sum(not skip for skip in hidden_or_part)
 
-    def remove_parts(self) -> None:
-        """Remove files that a write left unfinished, so that a full disk has room for the last state."""
-        for part in self.root.rglob(f"*{PART_SUFFIX}"):
-            part.unlink(missing_ok=True)
+    def make_room(self) -> None:
+        """Remove what only a running run needs: its spare space, and files that a write left unfinished.
+
+        Then even a full disk takes the last state.
+        """
+        for path in (self._spare_path, *self.root.rglob(f"*{PART_SUFFIX}")):
+            path.unlink(missing_ok=True)
 
     def _crashed(self, state: RunState) -> RunState:
         step, held_out = _last_words(telemetry_records(self.telemetry_path), state)
@@ -178,7 +186,7 @@ class RunFolder:
     def _remove_contents(self, *, keep_root: bool) -> None:
         for path in (self.samples_dir, self.checkpoints_dir):
             shutil.rmtree(path, ignore_errors=True)
-        for path in (self.job_path, self.state_path):
+        for path in (self.job_path, self.state_path, self._spare_path):
             path.unlink(missing_ok=True)
             path.with_name(path.name + PART_SUFFIX).unlink(missing_ok=True)
         if not keep_root:

@@ -1,0 +1,51 @@
+"""Exceptions turned into the last record of a run, in words that help the person who reads them."""
+
+import re
+import sys
+import traceback
+from pathlib import Path
+
+from diffusionforce.errors import UserError
+from diffusionforce.runs import is_disk_full, storage_error
+from diffusionforce.wire import Failed
+
+EXIT_OK, EXIT_FAILED, EXIT_BUG = 0, 1, 2
+_LESS_MEMORY = (
+    "Close other programs, choose smaller pictures or a smaller training.batch_size, "
+    "or switch training.gradient_checkpointing on."
+)
+
+
+def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Failed, int]:
+    """Return the last record for an exception that ended a run, and the exit code of the process.
+
+    Args:
+        place: What a full disk is named by.
+        step: Last finished step, None when the training had not begun.
+    """
+    if isinstance(error, OSError) and is_disk_full(error):
+        error = storage_error(error, place)
+    if isinstance(error, UserError):
+        return Failed(sentence=error.sentence, hint=error.hint, detail=error.detail, step=step), EXIT_FAILED
+    detail = "".join(traceback.format_exception(error))
+    out_of_memory = _out_of_memory(error)
+    if out_of_memory:
+        return Failed(sentence=out_of_memory, hint=_LESS_MEMORY, detail=detail, step=step), EXIT_FAILED
+    words = (str(error).strip().splitlines() or ["no message"])[0][:200]
+    sentence = f"This is a bug in DiffusionForce ({type(error).__name__}: {words})."
+    return Failed(sentence=sentence, hint="Please report it, with the detail.", detail=detail, step=step), EXIT_BUG
+
+
+def _out_of_memory(error: BaseException) -> str:
+    """Return the sentence for an exception that means too little memory, or an empty string.
+
+    torch is asked only if an engine has loaded it.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(error, torch.OutOfMemoryError):
+        card = re.search(r"GPU \d+", str(error))
+        size = re.search(r"allocate ([\d.]+ \w+)", str(error))
+        more = f": {size[1]} more did not fit" if size else ""
+        return f"{card[0] if card else 'The graphics card'} ran out of memory{more}."
+    on_cpu = isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+    return "The computer ran out of memory." if on_cpu or isinstance(error, MemoryError) else ""

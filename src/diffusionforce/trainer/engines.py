@@ -1,0 +1,18 @@
+"""Which engine trains which job. An engine is imported only when it is needed: torch takes seconds to load."""
+
+import importlib
+from typing import cast
+
+from diffusionforce.engines.contract import Engine
+from diffusionforce.job import Profile
+
+_ENGINES = {
+    "pocket": ("diffusionforce.engines.pocket.training", "PocketEngine"),
+    "musubi": ("diffusionforce.engines.musubi", "MusubiEngine"),
+}
+
+
+def load_engine(profile: Profile) -> Engine:
+    """Return the engine that a profile names."""
+    module, name = _ENGINES[profile.model.engine]
+    return cast(Engine, getattr(importlib.import_module(module), name)())

@@ -1,0 +1,76 @@
+"""What can be refused before a model is loaded or a byte is written, all problems at once."""
+
+import shutil
+from collections.abc import Callable
+
+from diffusionforce.datasets import Dataset, read_folder
+from diffusionforce.errors import DiskError, UserError
+from diffusionforce.job import Job, Profile
+from diffusionforce.runs import RunFolder
+
+MIB = 1024**2
+_LORA_BYTES_PER_RANK = {"pocket": MIB // 10, "musubi": 10 * MIB}
+_NOTES_BYTES = 16 * MIB
+
+
+def check(job: Job) -> Dataset:
+    """Return the dataset of a job that could start.
+
+    Raises:
+        UserError: The first problem; the hint names the others.
+    """
+    problems: list[UserError] = []
+    dataset = _collect(problems, lambda: read_folder(job.dataset_dir))
+    if job.held_out_dir is not None:
+        held_out_dir = job.held_out_dir
+        _collect(problems, lambda: read_folder(held_out_dir))
+    _collect(problems, lambda: RunFolder.check(job.run_dir))
+    _collect(problems, lambda: check_free_space(job))
+    if dataset is None or problems:
+        raise _all_in_one(problems)
+    return dataset
+
+
+def check_free_space(job: Job) -> None:
+    """Refuse a run whose files the disk cannot hold.
+
+    Raises:
+        DiskError: Too little space is free; both numbers are named.
+    """
+    place = next(path for path in (job.run_dir, *job.run_dir.parents) if path.is_dir())
+    free_bytes, needed_bytes = shutil.disk_usage(place).free, needed_space_bytes(job.profile)
+    if free_bytes < needed_bytes:
+        raise DiskError(
+            f"The disk with {place} has {_shown(free_bytes)} free, the run needs about {_shown(needed_bytes)}.",
+            hint=f"Free {_shown(needed_bytes - free_bytes)}, or choose a folder on another disk.",
+        )
+
+
+def needed_space_bytes(profile: Profile) -> int:
+    """Return a cautious estimate of what a run writes: samples as raw pixels, LoRA files by rank, notes."""
+    samples, saves = profile.samples, profile.checkpoints
+    num_passes = 2 + (profile.training.steps // samples.every_steps if samples.every_steps else 0)
+    sample_bytes = samples.width * samples.height * 3 * samples.num_frames
+    num_saves = 1 + min(saves.keep + 1, profile.training.steps // saves.every_steps if saves.every_steps else 0)
+    lora_bytes = _LORA_BYTES_PER_RANK[profile.model.engine] * profile.lora.rank
+    return num_passes * len(samples.prompts) * sample_bytes + num_saves * lora_bytes + _NOTES_BYTES
+
+
+def _collect(problems: list[UserError], check: Callable[[], Dataset | None]) -> Dataset | None:
+    try:
+        return check()
+    except UserError as problem:
+        problems.append(problem)
+        return None
+
+
+def _all_in_one(problems: list[UserError]) -> UserError:
+    first, *others = problems
+    if not others:
+        return first
+    hints = [first.hint, *(f"Also: {other}" for other in others)]
+    return type(first)(first.sentence, hint="\n".join(filter(None, hints)), detail=first.detail)
+
+
+def _shown(size_bytes: int) -> str:
+    return f"{size_bytes / 1024**3:.1f} GB" if size_bytes >= 1024**3 else f"{max(1, size_bytes // MIB)} MB"

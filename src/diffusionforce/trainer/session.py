@@ -1,0 +1,129 @@
+"""One training, from the job file to the last record.
+
+Whatever happens, the session has one of three ends (done, stopped, failed), and it is told three times: in
+`run.json`, in the run's telemetry file, and to whoever reads our standard output.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path, PurePath
+
+import diffusionforce
+from diffusionforce.engines.contract import Engine
+from diffusionforce.job import Job, Profile, read_job
+from diffusionforce.runs import RunFolder, storage_error
+from diffusionforce.trainer import preflight
+from diffusionforce.trainer.endings import EXIT_BUG, EXIT_OK, failure
+from diffusionforce.trainer.ledger import Ledger
+from diffusionforce.trainer.reporter import Reporter
+from diffusionforce.trainer.requests import Requests
+from diffusionforce.trainer.streams import Log
+from diffusionforce.wire import End, Failed, Hello, Message, Stopped, Warn
+
+LoadEngine = Callable[[Profile], Engine]
+
+
+class Session:
+    """Trains one job.
+
+    Args:
+        reporter: Takes the records.
+        requests: What the outside asks for.
+        load_engine: Returns the engine for a profile.
+    """
+
+    def __init__(self, *, reporter: Reporter, requests: Requests, load_engine: LoadEngine) -> None:
+        self._reporter = reporter
+        self._requests = requests
+        self._load_engine = load_engine
+        self._place = Path.cwd()
+        self._ledger: Ledger | None = None
+        self._log: Log | None = None
+
+    def run(self, job_file: Path) -> int:
+        """Train, report how it ended, and return the exit code of the process."""
+        end, code = self._train_to_an_end(job_file)
+        self._requests.close()
+        if isinstance(end, Failed):
+            _write_to_log(end, with_detail=code == EXIT_BUG)
+        if self._ledger is not None:
+            self._ledger.close(end)
+        self._reporter.report(end)
+        self._reporter.close()
+        if self._log is not None:
+            self._log.close()
+        return code
+
+    def warn(self, warning: Warn) -> None:
+        """Send a warning; before `hello`, which comes first, it goes to the log only."""
+        if self._ledger is None:
+            sys.stderr.write(f"{warning.sentence}\n")
+        else:
+            self._reporter.report(warning)
+
+    def _train_to_an_end(self, job_file: Path) -> tuple[End, int]:
+        try:
+            return self._train(read_job(job_file)), EXIT_OK
+        except KeyboardInterrupt:
+            return self._interrupted(), EXIT_OK
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the trainer's one door: every end is reported.
+            return failure(error, place=self._place, step=self._ledger.state.step if self._ledger else None)
+
+    def _train(self, job: Job) -> End:
+        self._place = job.run_dir
+        dataset = preflight.check(job)
+        engine = self._load_engine(job.profile)
+        engine.check(job)
+        if self._requests.stop_requested:
+            return Stopped(step=0)
+        folder = self._open_folder(job)
+        self._report(_hello(job))
+        for finding in dataset.findings:
+            self._report(Warn(sentence=finding.sentence, hint=finding.hint))
+        end = engine.train(job, output=folder, report=self._report, controls=self._requests)
+        return end.model_copy(update={"lora": _inside(folder, end.lora)})
+
+    def _open_folder(self, job: Job) -> RunFolder:
+        folder = RunFolder.create(job.run_dir, job)
+        self._ledger = Ledger(folder)
+        try:
+            self._log = Log(folder.log_path)
+            self._reporter.open_file(folder.telemetry_path)
+        except OSError as error:
+            raise storage_error(error, folder.root) from error
+        return folder
+
+    def _report(self, message: Message) -> None:
+        assert self._ledger is not None
+        self._ledger.note(message)
+        self._reporter.report(message)
+
+    def _interrupted(self) -> Stopped:
+        if self._ledger is None:
+            return Stopped(step=0)
+        return Stopped(step=self._ledger.state.step, lora=self._ledger.folder.newest_checkpoint())
+
+
+def _write_to_log(end: Failed, *, with_detail: bool) -> None:
+    lines = [end.sentence, end.hint, end.detail if with_detail else ""]
+    with contextlib.suppress(OSError):  # The log may lie on a full disk.
+        sys.stderr.write("".join(f"{line.rstrip()}\n" for line in lines if line))
+
+
+def _hello(job: Job) -> Hello:
+    return Hello(
+        product=diffusionforce.__version__,
+        pid=os.getpid(),
+        engine=job.profile.model.engine,
+        profile_name=job.profile_name,
+        run_dir=str(job.run_dir),
+        num_steps=job.profile.training.steps,
+    )
+
+
+def _inside(folder: RunFolder, lora: str) -> str:
+    """Return the path of a LoRA file relative to the run folder, with forward slashes."""
+    path = PurePath(lora)
+    return (path.relative_to(folder.root) if path.is_absolute() else path).as_posix() if lora else ""

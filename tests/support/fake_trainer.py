@@ -1,0 +1,135 @@
+"""A trainer process with an engine that only pretends: `python -m tests.support.fake_trainer JOB_FILE`.
+
+The process, its streams, signals, run folder and protocol are the real ones. What the engine does in each step
+is chosen by `FAKE_ENGINE`, words separated by commas:
+
+    noise       writes to descriptor 1 in every way there is
+    slow        takes 50 ms for a step
+    chatty      sends a thousand progress records in each step
+    endless     sleeps through the step until it is interrupted
+    bug         raises an exception in step 2
+    full        finds the disk full in step 2
+    memory      runs out of memory in step 2
+    exit        calls sys.exit in step 2
+    kill        kills its own process with SIGKILL in step 2
+    abort       prints last words and aborts in step 2
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.job import Job, Profile
+from diffusionforce.trainer.__main__ import main
+from diffusionforce.wire import Checkpoint, Done, HeldOut, Sample, Step, Stopped
+
+DEED_STEP = 2
+
+
+class FakeEngine:
+    """Counts steps, writes small files, and misbehaves on demand."""
+
+    def __init__(self) -> None:
+        self._deeds = set(os.environ.get("FAKE_ENGINE", "").split(","))
+
+    def check(self, job: Job) -> None:
+        """Accept every job."""
+
+    def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> Done | Stopped:
+        """Pretend to train."""
+        num_steps = job.profile.training.steps
+        report(HeldOut(step=0, loss=1.0))
+        for step in range(1, num_steps + 1):
+            if controls.stop_requested:
+                return Stopped(step=step - 1, lora=_save(output, report, step - 1))
+            self._misbehave(step, report)
+            report(_step(step, num_steps))
+            if controls.take_save_request():
+                _save(output, report, step)
+            if controls.take_sample_request():
+                _sample(output, report, step)
+        report(HeldOut(step=num_steps, loss=0.6))
+        lora = _save(output, report, num_steps)
+        return Done(step=num_steps, lora=lora, seconds=0.1, held_out_before=1.0, held_out_after=0.6)
+
+    def _misbehave(self, step: int, report: Report) -> None:
+        if "slow" in self._deeds:
+            time.sleep(0.05)
+        if "endless" in self._deeds:
+            time.sleep(300)
+        if "noise" in self._deeds:
+            _make_noise()
+        if "chatty" in self._deeds:
+            for _ in range(1000):
+                report(_step(step, step))
+        if step == DEED_STEP:
+            for deed in self._deeds & _DEEDS.keys():
+                _DEEDS[deed]()
+
+
+def _make_noise() -> None:
+    print('print {"kind": "step"}')  # noqa: T201 - the print is the point.
+    os.write(1, b'os.write {"kind": "done"}\n')
+    subprocess.run([sys.executable, "-c", "print('a program that we started')"], check=True)
+    sys.stderr.write("stderr\n")
+
+
+def _bug() -> None:
+    raise ZeroDivisionError("one by zero\nand more")
+
+
+def _fill_disk() -> None:
+    with Path("/dev/full").open("w") as file:
+        file.write("x")
+
+
+def _run_out_of_memory() -> None:
+    raise MemoryError
+
+
+def _exit() -> None:
+    sys.exit("a library that thinks it is a program")
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _abort() -> None:
+    os.write(2, b"terminate called after throwing last words\n")
+    os.abort()
+
+
+_DEEDS = {"bug": _bug, "full": _fill_disk, "memory": _run_out_of_memory, "exit": _exit, "kill": _kill, "abort": _abort}
+
+
+def _step(step: int, num_steps: int) -> Step:
+    return Step(step=step, num_steps=num_steps, loss=1 / step, learning_rate=1e-3, seconds=0.01, eta_s=0.1)
+
+
+def _save(output: Output, report: Report, step: int) -> str:
+    path = output.checkpoints_dir / f"lora-{step:05d}.safetensors"
+    path.write_bytes(b"lora")
+    relative = path.relative_to(output.root).as_posix()
+    report(Checkpoint(step=step, path=relative, size_bytes=4))
+    return relative
+
+
+def _sample(output: Output, report: Report, step: int) -> None:
+    path = output.samples_dir / f"{step:05d}.png"
+    path.write_bytes(b"sample")
+    relative = path.relative_to(output.root).as_posix()
+    report(Sample(step=step, prompt_index=0, num_prompts=1, prompt="a", seed=1, path=relative, seconds=0.1))
+
+
+def load_fake_engine(profile: Profile) -> FakeEngine:
+    """Return the fake engine for every profile."""
+    return FakeEngine()
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), load_engine=load_fake_engine))

@@ -109,7 +109,7 @@ class Hook:
         wrapper = self.wrap(original)
         _copy_identity(original, wrapper)
         setattr(wrapper, MARK, self.name)
-        rewrapped = type(before)(wrapper) if isinstance(before, (staticmethod, classmethod)) else wrapper
+        rewrapped = _in_same_descriptor(before, wrapper)
         setattr(owner, self.target.name, rewrapped)
         self._wrapper, self._before = rewrapped, before
 
@@ -133,7 +133,7 @@ class Hook:
     def _original(self, owner: ModuleType | type[Any], before: Any) -> Function:
         """Return the function under the target, having checked that it is the one this hook was written for."""
         found = before if before is not _MISSING else inspect.getattr_static(owner, self.target.name, None)
-        function = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+        function = _inside_descriptor(found)
         if not callable(function):
             raise EngineError(f"{self.target} is not there to be hooked: it is no function.", hint=_HINT)
         claimed_by = getattr(function, MARK, None)
@@ -153,6 +153,17 @@ class Hook:
                 hint=_HINT,
                 detail=f"upstream revision {self.upstream_revision}\nexpected {self.fingerprint}\nfound    {found}",
             )
+
+
+def _inside_descriptor(found: Any) -> Any:
+    """Return the function inside a `staticmethod` or `classmethod`, and anything else as it is."""
+    return getattr(found, "__func__", found)
+
+
+def _in_same_descriptor(before: Any, wrapper: Function) -> Any:
+    """Return the wrapper as a `staticmethod` or `classmethod` if what stood there before was one."""
+    descriptors: tuple[Any, ...] = (staticmethod, classmethod)
+    return next((descriptor(wrapper) for descriptor in descriptors if isinstance(before, descriptor)), wrapper)
 
 
 def _copy_identity(original: Function, wrapper: Function) -> None:

@@ -7,7 +7,7 @@ value that the driver refuses (`NVMLError`) becomes None as well, so that one od
 from collections.abc import Callable
 from typing import Any
 
-import pynvml
+import pynvml  # pyright: ignore[reportMissingTypeStubs]
 
 from diffusionforce.rig.cards import Card, CardProcess, Reading
 

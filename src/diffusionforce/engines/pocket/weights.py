@@ -80,15 +80,18 @@ def encode_base(transformer: PocketTransformer, text_encoder: TextEncoder, *, no
     return save(tensors, {"family": FAMILY, "config": transformer.config.to_json(), **notes})
 
 
-def check_weights(path: Path) -> None:
+def check_weights(path: Path) -> PocketConfig:
     """Refuse a file that is plainly no pocket base, by its header alone; tensors are not read.
+
+    Returns:
+        The sizes of the model in it.
 
     Raises:
         WeightsError: The file is missing, cut short, or of another model.
     """
     try:
         with safe_open(_existing(path), framework="pt") as file:
-            _config_of(path, file.metadata())
+            return _config_of(path, file.metadata())
     except (SafetensorError, OSError) as error:
         raise _damaged(path, error) from error
 

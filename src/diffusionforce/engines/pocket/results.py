@@ -1,0 +1,164 @@
+"""What a run leaves behind while it goes on: samples and LoRA files, each written whole or not at all."""
+
+import io
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+import diffusionforce
+from diffusionforce.engines.contract import Output, Report
+from diffusionforce.engines.pocket.lora import Lora, LoraNotes
+from diffusionforce.engines.pocket.model import PocketTransformer
+from diffusionforce.engines.pocket.precision import Precision
+from diffusionforce.engines.pocket.preparation import Materials
+from diffusionforce.engines.pocket.sampler import SamplerSettings, sample_picture
+from diffusionforce.job import Job
+from diffusionforce.runs.storage import storage_error, write_whole
+from diffusionforce.wire import Checkpoint, Preparing, Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleMaker:
+    """Makes one sample of every prompt of the profile, with the same noise in every pass."""
+
+    job: Job
+    materials: Materials
+    output: Output
+    report: Report
+    device: torch.device
+    """Where the model's ends are."""
+    precision: Precision
+
+    def make(self, transformer: PocketTransformer, *, step: int, interrupt: Callable[[], None]) -> None:
+        """Make, write and report the samples of a step.
+
+        Args:
+            transformer: The model with its LoRA; it is in training mode again afterwards if it was before.
+            step: Step that the samples are named after.
+            interrupt: Called often; may raise to leave.
+
+        Raises:
+            UserError: A file could not be written.
+        """
+        was_training = transformer.training
+        transformer.eval()
+        try:
+            for index in range(len(self.job.profile.samples.prompts)):
+                self._make_one(transformer, index, step, interrupt)
+        finally:
+            transformer.train(was_training)
+
+    def _make_one(self, transformer: PocketTransformer, index: int, step: int, interrupt: Callable[[], None]) -> None:
+        settings = self.job.profile.samples
+        assert self.materials.prompts is not None
+        seed, start_s = settings.seed + index, time.perf_counter()
+        picture = sample_picture(
+            transformer,
+            self.materials.prompts.pick([index]),
+            self.materials.empty_prompt,
+            seed=seed,
+            settings=SamplerSettings(
+                num_steps=settings.num_steps,
+                guidance=settings.guidance,
+                width_px=settings.width,
+                height_px=settings.height,
+            ),
+            device=self.device,
+            precision=self.precision,
+            on_step=lambda done, total: interrupt(),
+        )
+        path = self.output.samples_dir / f"step_{step:06d}_prompt_{index:02d}.png"
+        _write_png(path, picture)
+        num_prompts = len(settings.prompts)
+        self.report(Preparing(stage="samples", done=index + 1, total=num_prompts, step=step))
+        self.report(
+            Sample(
+                step=step,
+                prompt_index=index,
+                num_prompts=num_prompts,
+                prompt=settings.prompts[index],
+                seed=seed,
+                path=_inside(path, self.output),
+                seconds=time.perf_counter() - start_s,
+            )
+        )
+
+
+class CheckpointKeeper:
+    """Saves the LoRA now and then, and keeps the newest saves only.
+
+    Args:
+        job: Named in the files, and how many are kept.
+        output: Where the files go.
+        report: Told of every file.
+    """
+
+    def __init__(self, job: Job, *, output: Output, report: Report) -> None:
+        self._job = job
+        self._output = output
+        self._report = report
+        self._kept: list[Path] = []
+
+    def save(self, lora: Lora, *, step: int, is_final: bool = False) -> str:
+        """Write a LoRA file and remove the saves that have become too many.
+
+        Args:
+            lora: What to save.
+            step: The step it has reached.
+            is_final: The last save has no step in its name, and does not count among the kept ones.
+
+        Returns:
+            The file's path relative to the run folder.
+
+        Raises:
+            UserError: The file could not be written; the older ones are still there.
+        """
+        stem = file_stem(self._job)
+        path = self._output.checkpoints_dir / (
+            f"{stem}.safetensors" if is_final else f"{stem}_step_{step:06d}.safetensors"
+        )
+        size_bytes = lora.save(path, self._notes(step))
+        if not is_final:
+            self._keep_newest(path)
+        relative = _inside(path, self._output)
+        self._report(Checkpoint(step=step, path=relative, size_bytes=size_bytes))
+        return relative
+
+    def _keep_newest(self, path: Path) -> None:
+        self._kept = [kept for kept in self._kept if kept != path] + [path]
+        while len(self._kept) > self._job.profile.checkpoints.keep:
+            self._kept.pop(0).unlink(missing_ok=True)
+
+    def _notes(self, step: int) -> LoraNotes:
+        return LoraNotes(
+            trigger=self._job.profile.dataset.trigger,
+            step=step,
+            profile_name=self._job.profile_name,
+            dataset=self._job.dataset_dir.name,
+            product_version=diffusionforce.__version__,
+        )
+
+
+def file_stem(job: Job) -> str:
+    """A file name for the run's LoRA: its trigger word, or else its dataset, in plain letters."""
+    name = job.profile.dataset.trigger or job.dataset_dir.name
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "lora"
+
+
+def _write_png(path: Path, picture: Image.Image) -> None:
+    content = io.BytesIO()
+    picture.save(content, format="PNG")
+    try:
+        write_whole(path, content.getvalue())
+    except OSError as error:
+        raise storage_error(error, path) from error
+
+
+def _inside(path: Path, output: Output) -> str:
+    """The path relative to the run folder, with forward slashes."""
+    return path.relative_to(output.root).as_posix()

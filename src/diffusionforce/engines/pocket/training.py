@@ -1,0 +1,266 @@
+"""The pocket engine: trains a LoRA of the pocket model, from a job to its last file.
+
+In order: pictures and prompts become tensors, the model goes to its devices and gets its LoRA, held-out loss and
+samples are taken before the first step, the steps run, and loss and samples are taken again. Every random number of
+the training comes from generators on the CPU that are seeded by the job and used for nothing else, so the same job
+gives the same loss curve on a processor, one card or several, and samples made on the way change nothing.
+"""
+
+import time
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import torch
+
+from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.pocket.devices import Meters, choose_devices, place, placed_devices
+from diffusionforce.engines.pocket.lora import Lora
+from diffusionforce.engines.pocket.model import PocketTransformer
+from diffusionforce.engines.pocket.objective import HeldOutLoss
+from diffusionforce.engines.pocket.precision import limit_cpu_threads, sampling_precision, training_precision
+from diffusionforce.engines.pocket.preparation import Materials, prepare
+from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
+from diffusionforce.engines.pocket.schedule import TimeLeft
+from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
+from diffusionforce.engines.pocket.weights import FAMILY, check_weights, load_base, shipped_weights
+from diffusionforce.errors import ProfileError
+from diffusionforce.job import Job
+from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.router import Router
+from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
+
+
+class PocketEngine:
+    """Trains the tiny model that comes with DiffusionForce."""
+
+    def check(self, job: Job) -> None:
+        """Refuse a job that cannot run, before anything is written.
+
+        Raises:
+            UserError: What is missing or wrong.
+        """
+        profile = job.profile
+        _require(profile.model.family == FAMILY, "model.family", profile.model.family, FAMILY)
+        sampling = profile.training.timestep_sampling
+        _require(sampling == "logit_normal", "training.timestep_sampling", sampling, "logit_normal")
+        _require(profile.samples.num_frames == 1, "samples.num_frames", profile.samples.num_frames, "1 (pictures)")
+        config = check_weights(_weights_path(job))
+        choose_devices(profile.devices.use, num_blocks=config.num_blocks)
+
+    def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> Done | Stopped:
+        """Train, and return how it ended.
+
+        Raises:
+            UserError: The run cannot go on; what was saved before stays.
+        """
+        limit_cpu_threads()
+        run = _Run(job, output=output, report=report, controls=controls)
+        try:
+            return run.to_the_end()
+        except _StopAsked:
+            return run.stopped()
+
+
+class _StopAsked(Exception):  # noqa: N818 - a request, not an error
+    """Somebody asked the run to stop."""
+
+
+class _Run:
+    """One run, from its first picture to its last sample."""
+
+    def __init__(self, job: Job, *, output: Output, report: Report, controls: Controls) -> None:
+        self._job = job
+        self._output = output
+        self._report = report
+        self._controls = controls
+        self._keeper = CheckpointKeeper(job, output=output, report=report)
+        self._start_s = time.perf_counter()
+        self._step = 0
+        self._saved_step = 0
+        self._saved_path = ""
+        self._lora: Lora | None = None
+
+    def to_the_end(self) -> Done:
+        """Run everything."""
+        self._announce(Preparing(stage="model", done=0, total=1))
+        base = load_base(_weights_path(self._job))
+        materials = prepare(self._job, base.text_encoder, announce=self._announce)
+        transformer = base.transformer
+        placement = self._place(transformer)
+        self._lora = self._attach(transformer)
+        with _routed(transformer, placement, recompute=self._job.profile.training.gradient_checkpointing):
+            return self._train(transformer, materials, placement)
+
+    def stopped(self) -> Stopped:
+        """Keep what there is, and say where the run stopped."""
+        if self._step > self._saved_step:
+            self._save()
+        return Stopped(step=self._step, lora=self._saved_path)
+
+    def _train(self, transformer: PocketTransformer, materials: Materials, placement: Placement) -> Done:
+        profile, home = self._job.profile, placement.devices[0]
+        precision = training_precision(profile.model.precision, home)
+        held_out = None
+        if materials.held_out is not None:
+            held_out = HeldOutLoss(materials.held_out, device=home, precision=precision)
+        else:
+            self._report(
+                Warn(
+                    sentence="The dataset is too small to keep pictures back, so no held-out loss is measured.",
+                    hint="Name a folder of further pictures under dataset.held_out_folder in the profile.",
+                )
+            )
+        samples = SampleMaker(
+            job=self._job,
+            materials=materials,
+            output=self._output,
+            report=self._report,
+            device=home,
+            precision=sampling_precision(profile.model.precision, home),
+        )
+        stepper = Stepper(
+            transformer, self._require_lora(), materials, profile=profile, device=home, precision=precision
+        )
+        before = self._measure(held_out, transformer)
+        self._run_steps(transformer, stepper, samples, Meters.of(placement.devices))
+        self._save(is_final=True)
+        after = self._measure(held_out, transformer)
+        samples.make(transformer, step=self._step, interrupt=self._interrupt)
+        return Done(
+            step=self._step,
+            lora=self._saved_path,
+            seconds=time.perf_counter() - self._start_s,
+            held_out_before=before,
+            held_out_after=after,
+        )
+
+    def _run_steps(
+        self, transformer: PocketTransformer, stepper: Stepper, samples: SampleMaker, meters: Meters
+    ) -> None:
+        profile = self._job.profile
+        sample_steps = _steps_with_samples(self._job)
+        time_left = TimeLeft(num_steps=profile.training.steps, sample_steps=sample_steps)
+        transformer.train()
+        if 0 in sample_steps:
+            self._make_samples(transformer, samples, time_left)
+        for step in range(1, profile.training.steps + 1):
+            self._interrupt()
+            start_s = time.perf_counter()
+            result = stepper.take_step(step)
+            seconds = time.perf_counter() - start_s
+            self._step = step
+            time_left.note_step(seconds)
+            self._report(
+                Step(
+                    step=step,
+                    num_steps=profile.training.steps,
+                    loss=result.loss,
+                    learning_rate=result.learning_rate,
+                    grad_norm=result.grad_norm,
+                    seconds=seconds,
+                    eta_s=time_left.after(step),
+                    devices=meters.read(),
+                )
+            )
+            if step < profile.training.steps:
+                self._pause(transformer, samples, time_left, is_sample_step=step in sample_steps)
+
+    def _pause(
+        self, transformer: PocketTransformer, samples: SampleMaker, time_left: TimeLeft, *, is_sample_step: bool
+    ) -> None:
+        """Between two steps: save and make samples if it is time or somebody asked."""
+        every = self._job.profile.checkpoints.every_steps
+        # Asked first: a request must be taken even when the step saves anyway.
+        if self._controls.take_save_request() or (every and self._step % every == 0):
+            self._save()
+        if self._controls.take_sample_request() or is_sample_step:
+            self._make_samples(transformer, samples, time_left)
+
+    def _make_samples(self, transformer: PocketTransformer, samples: SampleMaker, time_left: TimeLeft) -> None:
+        start_s = time.perf_counter()
+        samples.make(transformer, step=self._step, interrupt=self._interrupt)
+        time_left.note_pass(time.perf_counter() - start_s)
+
+    def _measure(self, held_out: HeldOutLoss | None, transformer: PocketTransformer) -> float | None:
+        """The held-out loss, reported; None without held-out pictures."""
+        if held_out is None:
+            return None
+        was_training = transformer.training
+        transformer.eval()
+        loss = held_out.measure(transformer, on_pass=self._on_held_out_pass)
+        transformer.train(was_training)
+        self._report(HeldOut(step=self._step, loss=loss))
+        return loss
+
+    def _on_held_out_pass(self, done: int, total: int) -> None:
+        self._announce(Preparing(stage="held_out", done=done, total=total, step=self._step))
+
+    def _place(self, transformer: PocketTransformer) -> Placement:
+        devices = choose_devices(self._job.profile.devices.use, num_blocks=len(transformer.blocks))
+        placement = place(transformer, devices)
+        self._announce(Preparing(stage="model", done=1, total=1))
+        self._announce(
+            Placed(
+                devices=placed_devices(transformer, placement),
+                num_blocks=placement.num_blocks,
+                schedule="single" if len(devices) == 1 else "turns",
+            )
+        )
+        return placement
+
+    def _attach(self, transformer: PocketTransformer) -> Lora:
+        settings, seed = self._job.profile.lora, self._job.profile.training.seed
+        # Dropout alone draws from PyTorch's own generators, so that recomputing a block drops the same inputs again.
+        torch.manual_seed(stream_seed(seed, "dropout"))
+        return Lora.attach(
+            transformer,
+            rank=settings.rank,
+            alpha=settings.alpha,
+            dropout=settings.dropout,
+            seed=stream_seed(seed, "lora"),
+        )
+
+    def _save(self, *, is_final: bool = False) -> None:
+        self._saved_path = self._keeper.save(self._require_lora(), step=self._step, is_final=is_final)
+        self._saved_step = self._step
+
+    def _require_lora(self) -> Lora:
+        assert self._lora is not None, "the LoRA is attached before the first step"
+        return self._lora
+
+    def _announce(self, message: Message) -> None:
+        """Report something that happens outside of steps; a good moment to stop."""
+        self._report(message)
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        if self._controls.stop_requested:
+            raise _StopAsked
+
+
+def _require(holds: bool, field: str, value: object, allowed: str) -> None:
+    if not holds:
+        raise ProfileError(
+            f"The pocket engine cannot use {field} = {value!r}.", hint=f"Write {allowed}, or choose another profile."
+        )
+
+
+def _weights_path(job: Job) -> Path:
+    named = job.profile.model.weights
+    return Path(named).expanduser() if named else shipped_weights()
+
+
+def _steps_with_samples(job: Job) -> frozenset[int]:
+    """The steps after which samples are made, 0 and the last included."""
+    settings, num_steps = job.profile.samples, job.profile.training.steps
+    if not settings.prompts:
+        return frozenset()
+    steps = set(range(settings.every_steps, num_steps, settings.every_steps)) if settings.every_steps else set[int]()
+    return frozenset(steps | {num_steps} | ({0} if settings.before_training else set()))
+
+
+def _routed(transformer: PocketTransformer, placement: Placement, *, recompute: bool) -> AbstractContextManager[object]:
+    """Bring tensors to the blocks while the model runs; nothing to do on one device."""
+    if len(placement.devices) == 1 and not recompute:
+        return nullcontext()
+    return Router(transformer.blocks, placement, home=placement.devices[0], recompute=recompute).install()

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+PLATFORM = sys.platform
+
 # What pip, uv and the operating systems say, and what it means; the first line that matches wins.
 NO_SPACE = re.compile(r"No space left on device|Errno 28|os error 28|not enough space on the disk|os error 112", re.I)
 NO_NETWORK = re.compile(
@@ -37,12 +39,12 @@ def say(text: str) -> None:
 
 def venv_python(folder: Path) -> Path:
     """Return where the interpreter of a virtual environment is."""
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return folder / ("Scripts/python.exe" if PLATFORM == "win32" else "bin/python")
 
 
 def venv_script(folder: Path, *, name: str) -> Path:
     """Return where a console script of a virtual environment is."""
-    return folder / (f"Scripts/{name}.exe" if os.name == "nt" else f"bin/{name}")
+    return folder / (f"Scripts/{name}.exe" if PLATFORM == "win32" else f"bin/{name}")
 
 
 def run_quietly(
@@ -158,10 +160,11 @@ def install_torch(python: Path, *, version: str, nvidia: bool, log: Path) -> Non
         SetupError: No build could be installed.
     """
     requirement = f"torch=={version}"
-    default_suits = not nvidia if os.name == "nt" else sys.platform == "darwin"
+    default_suits = not nvidia if PLATFORM == "win32" else PLATFORM == "darwin"
     if not default_suits:
         backend = "auto" if nvidia else "cpu"
-        uv = [python, "-m", "uv", "pip", "install", "--python", python, "--torch-backend", backend, requirement]
+        uv = [python, "-m", "uv", "pip", "install", "--python", python, "--torch-backend", backend]
+        uv += ["--reinstall-package", "torch", requirement]
         # A dry run with one try tells quickly whether the index answers; the download then gets uv's usual patience.
         impatient = {"UV_HTTP_RETRIES": "1", "UV_HTTP_TIMEOUT": "20"}
         title = f"looking for a {'CUDA' if nvidia else 'CPU'} build of PyTorch {version}"

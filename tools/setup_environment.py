@@ -13,11 +13,10 @@ import platform
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from packages import SetupError, install, install_torch, say, venv_python, venv_script
+from packages import PLATFORM, SetupError, install, install_torch, say, venv_python, venv_script
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
@@ -71,7 +70,7 @@ def has_display() -> bool:
     """Return whether a window could be seen by whoever runs this."""
     if os.environ.get("CI") or os.environ.get("SSH_CONNECTION"):
         return False
-    if os.name == "nt" or sys.platform == "darwin":
+    if PLATFORM in {"win32", "darwin"}:
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
@@ -80,13 +79,13 @@ def has_nvidia_card() -> bool:
     """Return whether this machine has an NVIDIA driver, and so presumably a card."""
     if shutil.which("nvidia-smi") or Path("/proc/driver/nvidia/version").exists():
         return True
-    return (Path(os.environ.get("SYSTEMROOT", "")) / "System32/nvcuda.dll").exists() if os.name == "nt" else False
+    return PLATFORM == "win32" and Path(os.environ.get("SYSTEMROOT", ""), "System32", "nvcuda.dll").exists()
 
 
 def fingerprint(*, with_tests: bool, nvidia: bool) -> str:
     """Return a text that changes when the environment has to be changed."""
     digest = hashlib.sha256()
-    for part in (platform.python_version(), sys.platform, platform.machine(), str(ROOT), str(nvidia)):
+    for part in (platform.python_version(), PLATFORM, platform.machine(), str(ROOT), str(nvidia)):
         digest.update(part.encode() + b"\0")
     for path in [ROOT / "pyproject.toml", *lock_files(with_tests=with_tests)]:
         digest.update(path.read_bytes() + b"\0")
@@ -113,7 +112,7 @@ def prepare(*, with_tests: bool) -> None:
     kind = "test" if with_tests else "runtime"
     wanted = fingerprint(with_tests=with_tests, nvidia=nvidia)
     present = _read_stamp(stamp)
-    if present.get(kind) == wanted and venv_works():
+    if present.get(kind) == wanted and venv_works() and venv_script(VENV, name="diffusionforce").exists():
         return
     check_disk(NEEDED_CUDA_BYTES if nvidia else NEEDED_CPU_BYTES)
     try:
@@ -200,7 +199,7 @@ def _install_everything(*, with_tests: bool, nvidia: bool) -> None:
         pinned = ["--no-deps", "--require-hashes"]
         install(python, *pinned, "-r", str(LOCKS / "runtime.txt"), title="packages", log=log)
         torch_version = (LOCKS / "torch.txt").read_text(encoding="utf-8").split("torch==")[1].split()[0]
-        if not _has_torch(python, version=torch_version):
+        if not _has_torch(python, version=torch_version, nvidia=nvidia):
             install_torch(python, version=torch_version, nvidia=nvidia, log=log)
         if with_tests:
             install(python, *pinned, "-r", str(LOCKS / "test.txt"), title="test tools", log=log)
@@ -214,13 +213,18 @@ def _install_everything(*, with_tests: bool, nvidia: bool) -> None:
     unfinished_marker().unlink()
 
 
-def _has_torch(python: Path, *, version: str) -> bool:
-    check = f"import importlib.metadata as m; raise SystemExit(m.version('torch').split('+')[0] != {version!r})"
-    return subprocess.run([python, "-c", check], capture_output=True, check=False).returncode == 0
+def _has_torch(python: Path, *, version: str, nvidia: bool) -> bool:
+    """Return whether the environment has a PyTorch of this version, and not one without CUDA beside a card."""
+    question = "import importlib.metadata as metadata; print(metadata.version('torch'))"
+    answer = subprocess.run([python, "-c", question], capture_output=True, text=True, check=False)
+    found, _, build = answer.stdout.strip().partition("+")
+    return found == version and not (nvidia and build == "cpu")
 
 
 def run_demo(extra: Sequence[str], *, window: bool) -> int:
     """Train the pocket demo in the terminal, with the window on it where there is a display.
+
+    The run itself ends by saying where samples and LoRA lie.
 
     Args:
         extra: Further options of `diffusionforce run`.
@@ -230,25 +234,36 @@ def run_demo(extra: Sequence[str], *, window: bool) -> int:
         The exit code of the run.
     """
     program = venv_script(VENV, name="diffusionforce")
-    run_dir = ROOT / "runs" / f"pocket-demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    run_dir = new_run_dir()
     run = subprocess.Popen([program, "run", "pocket-demo", "--out", run_dir, *extra])
-    code = None
-    while code is None:
-        try:
-            code = run.wait(0.5)
-        except subprocess.TimeoutExpired:
-            if window and (run_dir / "run.json").exists():
-                window = False
-                # Its own session: closing the terminal or pressing Ctrl-C in it leaves the window open.
-                subprocess.Popen([program, "gui", "--run", run_dir], start_new_session=True)
-        except KeyboardInterrupt:
-            continue  # The run got the signal too; it stops cleanly and keeps its state.
-    if code == 0:
-        loras = sorted((run_dir / "checkpoints").glob("*.safetensors"))
-        say(f"\nSamples: {run_dir / 'samples'}")
-        say(f"LoRA:    {loras[-1] if loras else run_dir / 'checkpoints'}")
-        say(f"Look at them in the window: {program} gui --run {run_dir}")
+    open_window = window
+    while (code := _wait(run)) is None:
+        if open_window and (run_dir / "run.json").exists():
+            open_window = False
+            # Its own session: closing the terminal or pressing Ctrl-C in it leaves the window open.
+            subprocess.Popen([program, "gui", "--run", run_dir], start_new_session=True)
+    if code == 0 and not window:
+        say(f"To see it in the window: {program} gui --run {run_dir}")
     return code
+
+
+def new_run_dir() -> Path:
+    """Return a free place for the demo's run, where the window looks for runs."""
+    question = "from diffusionforce.runs import new_run_dir; print(new_run_dir('pocket-demo'))"
+    answer = subprocess.run([venv_python(VENV), "-c", question], capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise SetupError(f"The environment in {VENV} does not work. Delete that folder and run the same command again.")
+    return Path(answer.stdout.strip())
+
+
+def _wait(run: "subprocess.Popen[bytes]") -> int | None:
+    """Return the exit code of the run, or None after half a second."""
+    try:
+        return run.wait(0.5)
+    except subprocess.TimeoutExpired:
+        return None
+    except KeyboardInterrupt:
+        return None  # The run got the signal too: it stops cleanly and keeps what it has.
 
 
 def run_checks() -> int:

@@ -141,38 +141,49 @@ class Router:
         copied = self._copies.find(tensor, device, with_history)
         if copied is None:
             copied = Hop.apply(tensor, device, self.transfers) if with_history else self.transfers.move(tensor, device)
-            self._copies.keep(tensor, device, with_history, copied)
+            self._copies.keep(tensor, device, copied, with_history)
         return copied
 
 
 class CopyCache:
-    """Copies of tensors by identity, as long as their originals live.
+    """Copies of tensors by identity, as long as their originals live and do not change.
 
     An id is used again as soon as its owner is gone, so an entry counts only while its weak reference still leads to
-    the tensor that was asked about.
+    the tensor that was asked about, and while nothing was written into that.
     """
 
     def __init__(self) -> None:
-        self._entries: dict[tuple[int, torch.device, bool], tuple[weakref.ref[torch.Tensor], torch.Tensor]] = {}
+        self._entries: dict[tuple[int, torch.device, bool], tuple[weakref.ref[torch.Tensor], int, torch.Tensor]] = {}
 
     def find(self, tensor: torch.Tensor, device: torch.device, with_history: bool = False) -> torch.Tensor | None:
         """The copy of this very tensor on the device, or None."""
         entry = self._entries.get((id(tensor), device, with_history))
-        return entry[1] if entry is not None and entry[0]() is tensor else None
+        if entry is None:
+            return None
+        original, version, copied = entry
+        return copied if original() is tensor and version == _version(tensor) else None
 
-    def keep(self, tensor: torch.Tensor, device: torch.device, with_history: bool, copied: torch.Tensor) -> None:
-        """Remember a copy, and let those go whose originals are gone."""
+    def keep(
+        self, tensor: torch.Tensor, device: torch.device, copied: torch.Tensor, with_history: bool = False
+    ) -> torch.Tensor:
+        """Remember a copy and give it back; let those go whose originals are gone."""
         self.purge()
-        self._entries[id(tensor), device, with_history] = (weakref.ref(tensor), copied)
+        self._entries[id(tensor), device, with_history] = (weakref.ref(tensor), _version(tensor), copied)
+        return copied
 
     def purge(self) -> None:
         """Let the copies go whose originals are gone."""
-        for key in [key for key, (original, _) in self._entries.items() if original() is None]:
+        for key in [key for key, entry in self._entries.items() if entry[0]() is None]:
             del self._entries[key]
 
     def clear(self) -> None:
         """Let all copies go."""
         self._entries.clear()
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """Counts the writes into a tensor; tensors made in inference mode do not count."""
+    return 0 if tensor.is_inference() else tensor._version  # pyright: ignore
 
 
 def on_device(device: torch.device) -> AbstractContextManager[Any]:

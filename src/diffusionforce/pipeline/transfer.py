@@ -25,7 +25,9 @@ class Parcel:
 
     tensor: torch.Tensor
     ready: torch.Event | None
-    """Recorded when the copy is complete; None if it already is."""
+    """Recorded when the tensor is complete; None if it already is, or on a device without streams."""
+    made_on: torch.cuda.Stream | None = None
+    """The stream on which it is complete without waiting for the event."""
 
 
 class Lane(Protocol):
@@ -94,11 +96,15 @@ class Transfers:
             device: Where it is wanted.
 
         Returns:
-            The parcel to `receive` where the copy is used. A tensor already there travels nowhere.
+            The parcel to `receive` where the copy is used. A tensor already there travels nowhere, but may be received
+            on another stream.
         """
         tensor = tensor.detach()
         if tensor.device == device:
-            return Parcel(tensor, None)
+            if device.type != "cuda":
+                return Parcel(tensor, None)
+            stream = torch.cuda.current_stream(device)
+            return Parcel(tensor, stream.record_event(), stream)
         self.num_copies += 1
         return self._lane(tensor.device, device).copy(tensor, device)
 
@@ -106,8 +112,9 @@ class Transfers:
         """Make the current stream of the parcel's device wait for the copy, and give the copy."""
         if parcel.ready is not None:
             stream = torch.cuda.current_stream(parcel.tensor.device)
-            stream.wait_event(parcel.ready)
-            parcel.tensor.record_stream(stream)
+            if stream != parcel.made_on:
+                stream.wait_event(parcel.ready)
+                parcel.tensor.record_stream(stream)
         return parcel.tensor
 
     def move(self, tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -1,0 +1,67 @@
+"""The window as a program: `diffusionforce gui [--run DIR]`."""
+
+import logging
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QThreadPool, QTimer
+from PySide6.QtWidgets import QApplication
+
+from diffusionforce.gui import theme
+from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.focus import FocusTracker
+
+log = logging.getLogger(__name__)
+
+
+def main(run: Path | None = None) -> int:
+    """Open the window and stay until it is closed.
+
+    Args:
+        run: A run folder to open: followed while its run goes on, shown when it is over.
+
+    Returns:
+        The exit code.
+    """
+    started_s = time.perf_counter()
+    app = application()
+    preferences = Preferences()
+    theme.apply(app, preferences.theme)
+    theme.follow_system(app)
+    window = Window(preferences)
+    sys.excepthook = _show_bug
+    window.show()
+    if run is not None:
+        window.open_run(run.absolute())
+    QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
+    code = app.exec()
+    QThreadPool.globalInstance().waitForDone(2000)
+    if window.leaves_run:
+        # Destroying a QProcess kills its process; only a hard exit lets the training go on.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def application() -> QApplication:
+    """Return the Qt application, with fonts and focus tracking in place."""
+    existing = QApplication.instance()
+    app = existing if isinstance(existing, QApplication) else QApplication(["DiffusionForce"])
+    app.setApplicationName("DiffusionForce")
+    app.setApplicationDisplayName("DiffusionForce")
+    app.setDesktopFileName("diffusionforce")
+    theme.load_fonts()
+    if app.findChild(FocusTracker) is None:
+        FocusTracker(app)
+    return app
+
+
+def _show_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Log an exception that reached Qt; the window stays open, because a training may depend on it."""
+    log.error("An unexpected error in the window:\n%s", "".join(traceback.format_exception(kind, error, trace)))

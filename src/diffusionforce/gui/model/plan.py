@@ -1,0 +1,187 @@
+"""A run that has not started: what is chosen, what will happen, and what is in the way."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from diffusionforce.datasets import Dataset
+from diffusionforce.errors import UserError
+from diffusionforce.gui.model import words
+from diffusionforce.job import Job, Profile, changed, dataset_folder
+from diffusionforce.runs import RunFolder, new_run_dir
+
+MIN_FREE_BYTES = 200 * 1024 * 1024
+# Engines that this version can start; the others are shown, with what is missing.
+READY_ENGINES = frozenset({"pocket"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One line of the checklist. `tone` is `ok`, `info`, `warn` or `err`; only `err` keeps the run from starting."""
+
+    tone: str
+    text: str
+    hint: str = ""
+
+
+@dataclass(kw_only=True)
+class Plan:
+    """What is chosen for the next run.
+
+    Attributes:
+        profile_name: Name or path of the profile; empty when none is chosen.
+        profile: The profile, with the changes made for this run.
+        dataset_choice: `demo:NAME` or a path; empty takes the one that the profile names.
+        dataset: What the folder holds; None until it has been read.
+        dataset_problem: Why the folder cannot be used.
+        output: The run folder; None makes a new one among the others.
+    """
+
+    profile_name: str = ""
+    profile: Profile | None = None
+    profile_problem: UserError | None = None
+    dataset_choice: str = ""
+    dataset: Dataset | None = None
+    dataset_problem: UserError | None = None
+    output: Path | None = None
+    _suggested: Path | None = field(default=None, repr=False)
+
+    def choose_profile(self, name: str, profile: Profile) -> None:
+        """Choose a profile; a dataset that only the last profile named is forgotten."""
+        self.profile_name, self.profile, self.profile_problem = name, profile, None
+        self._suggested = None
+        self._forget_dataset()
+
+    def choose_dataset(self, folder: str) -> None:
+        """Choose a dataset folder."""
+        self.dataset_choice = folder
+        self._forget_dataset()
+
+    def set_steps(self, steps: int) -> None:
+        """Change the number of steps of this run alone."""
+        if self.profile is not None and steps != self.profile.training.steps:
+            warmup = min(self.profile.training.warmup_steps, steps)
+            edits = {"training.steps": steps, "training.warmup_steps": warmup}
+            self.profile = changed(self.profile, edits, origin="Steps")
+
+    def _forget_dataset(self) -> None:
+        self.dataset, self.dataset_problem = None, None
+
+    @property
+    def dataset_name(self) -> str:
+        """The dataset in the user's words: the choice, or the profile's own; empty when there is none."""
+        if self.dataset_choice:
+            return self.dataset_choice
+        return self.profile.dataset.folder if self.profile else ""
+
+    @property
+    def dataset_dir(self) -> Path | None:
+        """Folder of the dataset, None when none is chosen.
+
+        Raises:
+            ProfileError: A demo dataset that does not exist.
+        """
+        return dataset_folder(self.dataset_name) if self.dataset_name else None
+
+    @property
+    def output_dir(self) -> Path:
+        """Where the run will lie."""
+        if self.output is not None:
+            return self.output
+        if self._suggested is None or self._suggested.exists():
+            self._suggested = new_run_dir(Path(self.profile_name).stem or "run")
+        return self._suggested
+
+    @property
+    def held_out_dir(self) -> Path | None:
+        """Folder with the held-out pictures: the profile's own belong to the profile's own dataset only."""
+        if self.profile is None or self.dataset_choice not in {"", self.profile.dataset.folder}:
+            return None
+        folder = self.profile.dataset.held_out_folder
+        return dataset_folder(folder) if folder else None
+
+    def refusal(self) -> UserError | None:
+        """Return why this version cannot run the profile, whatever the dataset; None when it can."""
+        if self.profile_problem is not None:
+            return self.profile_problem
+        if self.profile is None or self.profile.model.engine in READY_ENGINES:
+            return None
+        return UserError(
+            f"{self.profile.title} cannot run yet: the musubi engine, which trains this model, is not installed.",
+            hint="A later version of DiffusionForce installs it. Until then the pocket demo shows every part of the "
+            "app with the small model that comes with it.",
+        )
+
+    def checks(self) -> list[Check]:
+        """Return the checklist, in the order of the page."""
+        return [self._engine_check(), *self._dataset_checks(), *self._output_checks()]
+
+    def blockers(self) -> list[Check]:
+        """Return what keeps the run from starting."""
+        return [check for check in self.checks() if check.tone == "err"]
+
+    @property
+    def is_checking(self) -> bool:
+        """Whether the dataset is still being read."""
+        return bool(self.dataset_name) and self.dataset is None and self.dataset_problem is None
+
+    def start_reason(self) -> str:
+        """Return why Start is off, empty when it is on."""
+        blockers = self.blockers()
+        if blockers:
+            return f"{blockers[0].text}. {blockers[0].hint}".replace("..", ".").strip()
+        return "The dataset is still being checked." if self.is_checking else ""
+
+    def job(self) -> Job:
+        """Return the job for the trainer. Call only when nothing is in the way."""
+        assert self.profile is not None
+        folder = self.dataset_dir
+        assert folder is not None
+        return Job(
+            profile_name=Path(self.profile_name).stem if os.sep in self.profile_name else self.profile_name,
+            profile=self.profile,
+            dataset_dir=folder,
+            held_out_dir=self.held_out_dir,
+            run_dir=self.output_dir,
+        )
+
+    def _engine_check(self) -> Check:
+        if self.profile is None and self.profile_problem is None:
+            return Check(tone="err", text="No profile is chosen", hint="Choose one above.")
+        refusal = self.refusal()
+        if refusal is not None:
+            return Check(tone="err", text=refusal.sentence.rstrip("."), hint=refusal.hint)
+        return Check(tone="ok", text="The model comes with the app, nothing to download")
+
+    def _dataset_checks(self) -> list[Check]:
+        if not self.dataset_name:
+            return [Check(tone="err", text="No dataset is chosen", hint="Choose a folder of captioned pictures above.")]
+        if self.dataset_problem is not None:
+            problem = self.dataset_problem
+            return [Check(tone="err", text=problem.sentence.rstrip("."), hint=problem.hint)]
+        if self.dataset is None:
+            return [Check(tone="info", text="Checking the pictures")]
+        found = [Check(tone="ok", text=f"{words.count(len(self.dataset.items), 'picture')} decoded and captioned")]
+        left_out = sum(finding.left_out for finding in self.dataset.findings)
+        if left_out:
+            found.append(Check(tone="warn", text=f"{words.count(left_out, 'file')} left out, see the dataset"))
+        trigger = self.profile.dataset.trigger if self.profile else ""
+        without = sum(trigger.lower() not in item.caption.lower() for item in self.dataset.items)
+        if trigger and without:
+            text = f"{words.count(without, 'caption')} without the trigger word {trigger}"
+            hint = f"Previews ask for {trigger}. Captions that name it teach it."
+            found.append(Check(tone="warn", text=text, hint=hint))
+        return found
+
+    def _output_checks(self) -> list[Check]:
+        try:
+            RunFolder.check(self.output_dir)
+        except UserError as error:
+            return [Check(tone="err", text=error.sentence.rstrip("."), hint=error.hint)]
+        nearest = next(path for path in (self.output_dir, *self.output_dir.parents) if path.exists())
+        free = shutil.disk_usage(nearest).free
+        if free < MIN_FREE_BYTES:
+            text = f"Only {words.size(free)} are free on the disk of the output folder"
+            return [Check(tone="err", text=text, hint="Free some space, or choose another folder.")]
+        return [Check(tone="ok", text=f"{words.size(free)} free for files")]

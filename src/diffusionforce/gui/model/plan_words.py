@@ -1,0 +1,146 @@
+"""A plan in plain words: the facts of a profile, and what a run will do, in order."""
+
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.plan import Plan
+from diffusionforce.job import Profile
+
+_OPTIMISERS = {"adamw": "AdamW"}
+_ENGINES = {"pocket": "pocket, comes with the app", "musubi": "musubi"}
+
+
+def short_facts(profile: Profile) -> str:
+    """Return the four facts people check, in one line."""
+    size = f"{profile.dataset.width} px"
+    if profile.dataset.width != profile.dataset.height:
+        size = f"{profile.dataset.width} × {profile.dataset.height} px"
+    steps = words.count(profile.training.steps, "step")
+    return f"rank {profile.lora.rank} · {size} · {steps} · {precision(profile)}"
+
+
+def precision(profile: Profile) -> str:
+    """Return the number format in words."""
+    return "precision by device" if profile.model.precision == "auto" else profile.model.precision
+
+
+def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the settings of a profile by section, each with its value in words."""
+    training, samples, lora = profile.training, profile.samples, profile.lora
+    every_save = profile.checkpoints.every_steps
+    return [
+        (
+            "Model",
+            [
+                ("Family", profile.model.family),
+                ("Engine", _ENGINES[profile.model.engine]),
+                ("Weights", profile.model.weights or "the ones the engine knows"),
+                ("Precision", precision(profile)),
+                ("Devices", ", ".join(profile.devices.use).replace("auto", "found by the app")),
+            ],
+        ),
+        (
+            "LoRA",
+            [
+                ("Rank", f"{lora.rank}"),
+                ("Strength (alpha)", f"{lora.alpha:g}, so it acts at {lora.alpha / lora.rank:g}×"),
+                ("Dropout", words.percent(lora.dropout) if lora.dropout else "off"),
+            ],
+        ),
+        (
+            "Training",
+            [
+                ("Steps", f"{training.steps:,}"),
+                ("Pictures a step", _batch(profile)),
+                ("Learning rate", _learning_rate(profile)),
+                ("Optimiser", f"{_OPTIMISERS[training.optimizer]}, weight decay {training.weight_decay:g}"),
+                ("Noise levels", training.timestep_sampling.replace("_", "-")),
+                ("Memory saving", "recompute in the backward pass" if training.gradient_checkpointing else "off"),
+                ("Seed", f"{training.seed}"),
+            ],
+        ),
+        (
+            "Pictures",
+            [
+                ("Size", f"{profile.dataset.width} × {profile.dataset.height} px"),
+                ("Trigger word", profile.dataset.trigger or "none"),
+                ("Generic pictures mixed in", words.percent(profile.dataset.regularisation_share)),
+            ],
+        ),
+        (
+            "Previews and files",
+            [
+                ("Previews", _previews(profile)),
+                ("Drawn with", f"{samples.num_steps} steps, guidance {samples.guidance:g}, seed {samples.seed}"),
+                ("Preview size", f"{samples.width} × {samples.height} px" + _frames(samples.num_frames)),
+                ("LoRA files", f"every {every_save:,} steps and at the end" if every_save else "at the end"),
+                ("Kept", f"the newest {profile.checkpoints.keep}"),
+            ],
+        ),
+    ]
+
+
+def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
+    """Return what the run will do, in order: icon, what, why."""
+    profile = plan.profile
+    if profile is None:
+        return []
+    events: list[tuple[str, str, str]] = []
+    number = len(plan.dataset.items) if plan.dataset is not None else None
+    pictures = words.count(number, "picture") if number is not None else "The pictures"
+    size = f"{profile.dataset.width} × {profile.dataset.height}"
+    why = "Captions are read once. Your files are only read, never changed."
+    events.append(("images", f"Prepare: {pictures} at {size}", why))
+    prompts = len(profile.samples.prompts)
+    if prompts and profile.samples.before_training:
+        words_ = f"Draw {words.count(prompts, 'preview')} before training"
+        events.append(("eye", words_, "The same seeds come again later, so that you see what the training changed."))
+    events.append(("play", _training_words(profile, number), _loss_words(plan)))
+    if prompts:
+        every = profile.samples.every_steps
+        when = f"every {every:,} steps and at the end" if 0 < every < profile.training.steps else "at the end"
+        events.append(("camera", f"Draw previews {when}", "They grow in the gallery while the training goes on."))
+    saves = profile.checkpoints.every_steps
+    when = f"every {saves:,} steps and at the end" if 0 < saves < profile.training.steps else "at the end"
+    events.append(("download", f"Save the LoRA {when}", f"Into {plan.output_dir}"))
+    return events
+
+
+def _training_words(profile: Profile, num_pictures: int | None) -> str:
+    steps = words.count(profile.training.steps, "step")
+    if not num_pictures:
+        return f"Train {steps}"
+    seen = profile.training.steps * profile.training.batch_size * profile.training.gradient_accumulation
+    own = seen * (1 - profile.dataset.regularisation_share)
+    passes = own / num_pictures
+    rounded = f"{passes:.0f}" if passes >= 10 else f"{passes:.1f}"
+    return f"Train {steps}: about {rounded} passes over the data"
+
+
+def _loss_words(plan: Plan) -> str:
+    share = plan.profile.dataset.regularisation_share if plan.profile else 0
+    mixed = f"{words.percent(share)} generic pictures keep the subject from leaking. " if share else ""
+    return mixed + "Stopping early keeps what was learned."
+
+
+def _batch(profile: Profile) -> str:
+    training = profile.training
+    if training.gradient_accumulation == 1:
+        return f"{training.batch_size}"
+    return f"{training.batch_size} × {training.gradient_accumulation} added up"
+
+
+def _learning_rate(profile: Profile) -> str:
+    training = profile.training
+    warmup = f", {training.warmup_steps} steps of warm-up" if training.warmup_steps else ""
+    return f"{training.learning_rate:g}, {training.schedule}{warmup}"
+
+
+def _previews(profile: Profile) -> str:
+    samples = profile.samples
+    if not samples.prompts:
+        return "none: the profile names no prompts"
+    prompts = words.count(len(samples.prompts), "prompt")
+    return f"{prompts}, every {samples.every_steps:,} steps" if samples.every_steps else f"{prompts}, at the end"
+
+
+def _frames(num_frames: int) -> str:
+    return f", {num_frames} frames" if num_frames > 1 else ""

@@ -1,0 +1,234 @@
+"""Everything that the window shows about one run, built from the messages of the trainer.
+
+The model is fed in the order of the stream and asked whenever the window paints; it never calls anybody.
+"""
+
+import statistics
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from diffusionforce.gui.model import outcome, words
+from diffusionforce.gui.model.devices import DeviceList
+from diffusionforce.gui.model.losses import LossCurve
+from diffusionforce.gui.model.outcome import Outcome
+from diffusionforce.gui.model.samples import SampleTable
+from diffusionforce.job import Job
+from diffusionforce.wire import (
+    PROTOCOL_VERSION,
+    Checkpoint,
+    Done,
+    Failed,
+    HeldOut,
+    Hello,
+    Message,
+    Placed,
+    Preparing,
+    Sample,
+    Step,
+    Stopped,
+    Warn,
+)
+
+Phase: TypeAlias = Literal["starting", "preparing", "training", "sampling", "measuring", "stopping", "ended"]
+LOG_LINES = 2000
+RECENT_STEPS = 20
+_STAGES = {
+    "model": "Loading the model",
+    "text": "Reading captions",
+    "pictures": "Preparing pictures",
+    "samples": "Drawing previews",
+    "held_out": "Measuring the held-out loss",
+}
+
+_PHASES: dict[str, Phase] = {"samples": "sampling", "held_out": "measuring"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedLora:
+    """One LoRA file. `seen_s` is when the message arrived, None for a run that is read afterwards."""
+
+    step: int
+    path: str
+    size_bytes: int
+    seen_s: float | None
+
+
+class RunModel:
+    """One run as far as it has been heard of.
+
+    Args:
+        job: The job, which knows prompts and intervals before the first message does; None when it is not known.
+        clock: Returns seconds; replaced in tests.
+    """
+
+    def __init__(self, job: Job | None = None, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self.job = job
+        self.live = True
+        self.hello: Hello | None = None
+        self.preparing: Preparing | None = None
+        self.last_step: Step | None = None
+        self.devices = DeviceList()
+        self.losses = LossCurve()
+        self.samples = SampleTable()
+        self.saved: list[SavedLora] = []
+        self.warnings: list[Warn] = []
+        self.log: deque[str] = deque(maxlen=LOG_LINES)
+        self.log_count = 0
+        self.outcome: Outcome | None = None
+        self.stop_asked = False
+        self.steps_s = 0.0
+        self._recent_s: deque[float] = deque(maxlen=RECENT_STEPS)
+        if job is not None:
+            prompts = tuple(job.profile.samples.prompts)
+            self.samples.expect(prompts, trigger=job.profile.dataset.trigger)
+
+    def feed(self, message: Message) -> None:
+        """Take one message."""
+        match message:
+            case Hello():
+                self.hello = message
+                if message.protocol != PROTOCOL_VERSION:
+                    self.write_log(f"The trainer speaks version {message.protocol}, this window {PROTOCOL_VERSION}.")
+            case Preparing():
+                self._prepare(message)
+            case Placed():
+                self.devices.place(message)
+                self.write_log(f"Placed: {self.devices.sentence()}")
+            case Step():
+                self._take_step(message)
+            case HeldOut():
+                self.losses.add_held_out(message.step, message.loss)
+                self.preparing = None
+                self.write_log(f"step {message.step}  held-out loss {words.loss(message.loss)}")
+            case Sample():
+                self.samples.add(message)
+            case Checkpoint():
+                self._take_checkpoint(message)
+            case Warn():
+                self.warnings.append(message)
+                self.write_log(f"WARNING {message.sentence} {message.hint}".strip())
+            case Done() | Stopped() | Failed():
+                self.end(outcome.of_message(message))
+
+    def end(self, result: Outcome) -> None:
+        """Note how the run ended. The first word counts."""
+        if self.outcome is None:
+            self.outcome = result
+            self.preparing = None
+            self.samples.finish()
+            self.write_log(f"{result.title}. {result.sentence}")
+
+    def write_log(self, line: str) -> None:
+        """Append a line to the log that the window shows; with the time, where it is heard as it happens."""
+        stamp = time.strftime("%H:%M:%S  ", time.localtime(self._clock())) if self.live else ""
+        self.log.append(f"{stamp}{line}")
+        self.log_count += 1
+
+    @property
+    def step(self) -> int:
+        """Last finished step."""
+        return self.last_step.step if self.last_step else 0
+
+    @property
+    def num_steps(self) -> int:
+        """Steps that the run is to make."""
+        if self.last_step:
+            return self.last_step.num_steps
+        if self.hello:
+            return self.hello.num_steps
+        return self.job.profile.training.steps if self.job else 0
+
+    @property
+    def share(self) -> float:
+        """How far the training is, 0 to 1."""
+        return self.step / self.num_steps if self.num_steps else 0.0
+
+    @property
+    def phase(self) -> Phase:
+        """What the run is doing."""
+        if self.outcome is not None:
+            return "ended"
+        if self.stop_asked:
+            return "stopping"
+        if self.preparing is not None:
+            return _PHASES.get(self.preparing.stage, "preparing")
+        return "training" if self.last_step else "starting"
+
+    @property
+    def phase_words(self) -> str:
+        """What the run is doing, in words for a chip."""
+        if self.outcome is not None:
+            return self.outcome.word
+        if self.stop_asked:
+            return "Stopping after this step"
+        if self.preparing is not None:
+            return f"{_STAGES[self.preparing.stage]} {_of(self.preparing)}".strip()
+        return "Training" if self.last_step else "Starting"
+
+    @property
+    def eta_s(self) -> float | None:
+        """Seconds that are left, by the trainer's estimate; None before the first step."""
+        return self.last_step.eta_s if self.last_step else None
+
+    @property
+    def step_s(self) -> float | None:
+        """Seconds of a usual step, by the median of the last ones."""
+        return statistics.median(self._recent_s) if self._recent_s else None
+
+    @property
+    def num_pictures_seen(self) -> int:
+        """Pictures that the optimiser has seen."""
+        if self.job is None:
+            return 0
+        training = self.job.profile.training
+        return self.step * training.batch_size * training.gradient_accumulation
+
+    @property
+    def sample_steps(self) -> list[int]:
+        """Steps at which previews are due, by the job."""
+        return _due(self.job.profile.samples.every_steps if self.job else 0, self.num_steps)
+
+    @property
+    def next_sample_step(self) -> int | None:
+        """The next step with previews, None when none comes."""
+        return next((step for step in self.sample_steps if step > self.step), None)
+
+    def seconds_since_save(self) -> float | None:
+        """Seconds since the last LoRA file, None when there is none or it was not seen being written."""
+        seen = self.saved[-1].seen_s if self.saved else None
+        return None if seen is None else max(0.0, self._clock() - seen)
+
+    def _prepare(self, message: Preparing) -> None:
+        finished = message.done >= message.total
+        self.preparing = None if finished and self.last_step else message
+        if message.stage == "samples" and not finished:
+            self.samples.start_column(message.step)
+
+    def _take_step(self, message: Step) -> None:
+        self.preparing = None
+        self.last_step = message
+        self.losses.add(message.step, message.loss)
+        self.devices.read(message.devices)
+        self._recent_s.append(message.seconds)
+        self.steps_s += message.seconds
+        self.write_log(f"step {message.step}  loss {message.loss:.4f}  {message.seconds:.2f} s")
+
+    def _take_checkpoint(self, message: Checkpoint) -> None:
+        seen = self._clock() if self.live else None
+        self.saved = [lora for lora in self.saved if lora.path != message.path]
+        self.saved.append(SavedLora(step=message.step, path=message.path, size_bytes=message.size_bytes, seen_s=seen))
+        self.write_log(f"step {message.step}  saved {message.path} ({words.size(message.size_bytes)})")
+
+
+def _of(preparing: Preparing) -> str:
+    return f"{min(preparing.done + 1, preparing.total)} of {preparing.total}" if preparing.total > 1 else ""
+
+
+def _due(every: int, num_steps: int) -> list[int]:
+    """Return the steps at which something is due that happens every so many steps and at the end."""
+    steps = list(range(every, num_steps, every)) if every else []
+    return [*steps, num_steps] if num_steps else steps

@@ -1,0 +1,1 @@
+"""The places of the window, one a module, and the faces of the Run place."""

@@ -1,0 +1,62 @@
+"""What all pages share: margins, a header with actions at its right, content that scrolls where it must."""
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from diffusionforce.gui.widgets.labels import Elided, Label
+from diffusionforce.gui.widgets.layout import add, column, row
+
+MARGIN_X, MARGIN_TOP, MARGIN_BOTTOM = 24, 18, 16
+# Below this width of the window the sidebar becomes a rail and words on the page get shorter.
+COMPACT_PX = 1200
+
+
+class Header(QWidget):
+    """Title, a line under it, and room for a chip and for actions."""
+
+    def __init__(self, title: str, note: str = "") -> None:
+        super().__init__()
+        self.setObjectName("clear")
+        self.title = Elided(title, "title")
+        self.title.setSizePolicy(self.title.sizePolicy().Policy.Maximum, self.title.sizePolicy().Policy.Preferred)
+        self.note = Elided(note, "body2")
+        self.chips = row(gap=10)
+        self.buttons = row(gap=8)
+        first = row(self.title, self.chips, None, gap=10)
+        layout = row(gap=12)
+        add(layout, (column(first, self.note, gap=3), 1), self.buttons)
+        self.setLayout(layout)
+        self.setMinimumHeight(44)
+
+    def add_actions(self, *widgets: QWidget) -> None:
+        """Append buttons at the right."""
+        for widget in widgets:
+            self.buttons.addWidget(widget)
+
+    def set_title(self, title: str, note: str) -> None:
+        """Change both lines."""
+        self.title.set_text(title)
+        self.note.set_text(note)
+
+
+class Page(QWidget):
+    """One place of the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("page")
+        self.compact = False
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(MARGIN_X, MARGIN_TOP, MARGIN_X, MARGIN_BOTTOM)
+        self.body.setSpacing(14)
+
+    def set_compact(self, compact: bool) -> None:
+        """Take the layout for a narrow, or for a wide window."""
+        self.compact = compact
+
+    def shown(self) -> None:
+        """Called whenever the place is opened, to look again at what may have changed."""
+
+
+def fact(name: str, value: str) -> tuple[Label, Elided]:
+    """Return the two labels of one fact in a list of facts."""
+    return Label(name, "small"), Elided(value)

@@ -1,0 +1,186 @@
+"""What stands above the numbers of a run: its progress, the question before stopping, or how it ended."""
+
+import time
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QVBoxLayout, QWidget
+
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.outcome import Outcome
+from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.widgets.bars import ProgressBar
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.labels import Elided, Label
+from diffusionforce.gui.widgets.layout import clear, row
+from diffusionforce.gui.widgets.notices import Banner
+
+
+class RunNotice(QWidget):
+    """Progress while the run goes on, a banner when it is asked to stop or has ended."""
+
+    stop_confirmed = Signal()
+    gallery_asked = Signal()
+    folder_asked = Signal()
+    log_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("clear")
+        self._step = Label("", "strong")
+        self._share = Label("", "body2")
+        self._left = Label("", "strong")
+        self._so_far = Label("", "body2")
+        self._next = Elided("", "muted")
+        self._saved = Label("", "muted")
+        self.bar = ProgressBar()
+        self._progress = Card(gap=8)
+        self._progress.body.setContentsMargins(16, 11, 16, 12)
+        self._progress.add(
+            row(self._step, self._share, None, self._left, self._so_far, gap=10),
+            self.bar,
+            row((self._next, 1), self._saved),
+        )
+        self._banners = QVBoxLayout()
+        self._banners.setSpacing(12)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addLayout(self._banners)
+        layout.addWidget(self._progress)
+        self._model: RunModel | None = None
+        self._shown_outcome: Outcome | None = None
+        self.is_asking = False
+
+    def reset(self) -> None:
+        """Forget the last run."""
+        clear(self._banners)
+        self._shown_outcome, self.is_asking, self._model = None, False, None
+        self._progress.show()
+
+    def show_model(self, model: RunModel, *, own: bool, compact: bool) -> None:
+        """Show where a run is."""
+        self._model = model
+        if model.outcome is not None:
+            if model.outcome is not self._shown_outcome:
+                self._show_outcome(model.outcome, model)
+            return
+        at = f"Step {model.step:,} of {model.num_steps:,}" if model.num_steps else "Starting"
+        self._step.set_text(at)
+        self._share.set_text(words.percent(model.share) if model.step else model.phase_words)
+        self._left.set_text(self._time_left(model, compact=compact))
+        self._so_far.set_text(f"{words.duration(model.steps_s)} so far" if model.steps_s and not compact else "")
+        self.bar.show_share(model.share, ticks=[step / model.num_steps for step in model.sample_steps[:-1]])
+        self._next.set_text(self._next_words(model))
+        self._saved.set_text(self._saved_words(model, own=own, compact=compact))
+
+    @staticmethod
+    def _time_left(model: RunModel, *, compact: bool) -> str:
+        if model.eta_s is None:
+            return ""
+        left = f"{words.duration(model.eta_s)} left"
+        if compact or model.eta_s < 120:
+            return left
+        clock = time.strftime("%H:%M", time.localtime(time.time() + model.eta_s))
+        return f"{left} · done about {clock}"
+
+    @staticmethod
+    def _next_words(model: RunModel) -> str:
+        if model.phase in {"sampling", "measuring", "stopping"}:
+            return model.phase_words
+        due = model.next_sample_step
+        if due is None or not model.job or not model.job.profile.samples.prompts:
+            return model.phase_words
+        steps = due - model.step
+        seconds = f" ({words.duration(steps * model.step_s)})" if model.step_s else ""
+        return f"Next previews in {words.count(steps, 'step')}{seconds}"
+
+    @staticmethod
+    def _saved_words(model: RunModel, *, own: bool, compact: bool) -> str:
+        if not model.saved:
+            return "" if compact else "Stopping saves what was learned so far." if own else "Nothing is saved yet."
+        since = model.seconds_since_save()
+        when = f", {words.ago(since)}" if since is not None else ""
+        keeps = "" if compact else " Stopping now keeps it."
+        return f"Last save: step {model.saved[-1].step:,}{when}.{keeps}"
+
+    def ask_stop(self) -> None:
+        """Ask inline whether to stop; the safe button has the focus."""
+        if self.is_asking or self._model is None:
+            return
+        self.is_asking = True
+        stop = Button("Stop and save", "stop", kind="danger")
+        keep = Button("Keep training")
+        stop.clicked.connect(self._on_stop)
+        keep.clicked.connect(self._end_question)
+        text = f"Step {self._model.step:,} is saved first, so nothing that was learned is lost."
+        self._banners.addWidget(Banner("warn", "Stop this run?", text, actions=(stop, keep)))
+        self._progress.hide()
+        keep.setFocus()
+
+    def _on_stop(self) -> None:
+        self._end_question()
+        self.stop_confirmed.emit()
+
+    def _end_question(self) -> None:
+        self.is_asking = False
+        clear(self._banners)
+        self._progress.setVisible(self._shown_outcome is None)
+
+    def _show_outcome(self, result: Outcome, model: RunModel) -> None:
+        self._shown_outcome, self.is_asking = result, False
+        clear(self._banners)
+        self._progress.hide()
+        actions: list[QWidget] = []
+        if model.samples.num_samples:
+            gallery = Button("Open gallery", "grid")
+            gallery.clicked.connect(self.gallery_asked)
+            actions.append(gallery)
+        if result.tone == "err" and result.kind != "not_started":
+            log = Button("Open log", "log")
+            log.clicked.connect(self.log_asked)
+            actions.append(log)
+        text = " ".join(part for part in (result.sentence, result.hint, self._files_words(model)) if part)
+        self._banners.addWidget(Banner(result.tone, result.title, text, actions=tuple(actions)))
+        if result.detail:
+            self._banners.addWidget(DetailCard(result))
+
+    @staticmethod
+    def _files_words(model: RunModel) -> str:
+        if not model.saved:
+            return ""
+        newest = model.saved[-1]
+        return f"Newest LoRA: {newest.path} ({words.size(newest.size_bytes)})."
+
+
+class DetailCard(Card):
+    """Technical text of a problem, folded, with a copy button."""
+
+    def __init__(self, result: Outcome) -> None:
+        super().__init__(padding=12, gap=8)
+        self._result = result
+        self.text = QPlainTextEdit(result.detail)
+        self.text.setObjectName("detail")
+        self.text.setReadOnly(True)
+        self.text.setAccessibleName("Technical detail")
+        self.text.setFixedHeight(170)
+        self.text.hide()
+        self.fold = Button("Show technical detail", "chev-right", kind="ghost", size="small")
+        self.fold.clicked.connect(self._toggle)
+        copy = Button("Copy report", "copy", kind="ghost", size="small")
+        copy.clicked.connect(lambda: QApplication.clipboard().setText(self.report))
+        self.add(row(self.fold, None, copy), self.text)
+
+    @property
+    def report(self) -> str:
+        """The whole problem as text."""
+        result = self._result
+        return "\n".join(part for part in (result.title, result.sentence, result.hint, "", result.detail))
+
+    def _toggle(self) -> None:
+        opening = self.text.isHidden()
+        self.text.setVisible(opening)
+        self.fold.set_text(
+            "Hide technical detail" if opening else "Show technical detail",
+            icon="chev-down" if opening else "chev-right",
+        )

@@ -1,0 +1,148 @@
+"""The three choices at the top of a plan: profile, dataset, output."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
+
+from diffusionforce.datasets import Dataset, read_folder
+from diffusionforce.errors import UserError
+from diffusionforce.gui.model import plan_words, words
+from diffusionforce.gui.model.plan import Plan
+from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.widgets.pick_card import PickCard
+from diffusionforce.job import builtin_profiles, read_profile, shipped_dir
+
+THUMB_PX = 160
+
+
+class RunPicks(QWidget):
+    """Three cards with menus. The dataset card also takes a dropped folder."""
+
+    profile_chosen = Signal(str)
+    dataset_chosen = Signal(str)
+    output_chosen = Signal(str)
+
+    def __init__(self, preferences: Preferences, store: PictureStore) -> None:
+        super().__init__()
+        self.setObjectName("clear")
+        self._preferences, self._store = preferences, store
+        self._plan = Plan()
+        self.profile = PickCard("Profile", "sliders")
+        self.dataset = PickCard("Dataset", "images", takes_folders=True)
+        self.output = PickCard("Output", "folder")
+        self.profile.menu.aboutToShow.connect(self._fill_profiles)
+        self.dataset.menu.aboutToShow.connect(self._fill_datasets)
+        self.output.menu.aboutToShow.connect(self._fill_outputs)
+        self.dataset.folder_dropped.connect(self.dataset_chosen)
+        store.arrived.connect(lambda _path: self._show_dataset())
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        for card in (self.profile, self.dataset, self.output):
+            layout.addWidget(card, 1)
+
+    @staticmethod
+    def read(folder: Path) -> Dataset:
+        """Read a dataset folder; runs on a thread.
+
+        Raises:
+            DatasetError: The folder cannot be used.
+        """
+        return read_folder(folder)
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show what is chosen."""
+        self._plan = plan
+        if plan.profile is not None:
+            self.profile.show_choice(plan.profile.title, plan_words.short_facts(plan.profile))
+        elif plan.profile_problem is not None:
+            self.profile.show_choice(plan.profile_name, "cannot be used", mark="err", tone="err")
+        else:
+            self.profile.show_choice("", "what to train, and how")
+        self._show_dataset()
+        self.output.show_choice(plan.output_dir.name, str(plan.output_dir.parent))
+
+    def _show_dataset(self) -> None:
+        plan, name = self._plan, dataset_title(self._plan.dataset_name)
+        if not plan.dataset_name:
+            self.dataset.show_choice("", "a folder of pictures, each with a caption")
+        elif plan.dataset_problem is not None:
+            self.dataset.show_choice(name, plan.dataset_problem.sentence, mark="err", tone="err")
+        elif plan.dataset is None:
+            self.dataset.show_choice(name, "Checking the pictures")
+        else:
+            left_out = sum(finding.left_out for finding in plan.dataset.findings)
+            facts = words.count(len(plan.dataset.items), "picture")
+            facts += f" used · {left_out} left out" if left_out else ", all captioned"
+            mark = "warn" if left_out else "ok"
+            picture = self._store.get(plan.dataset.items[0].picture, edge_px=THUMB_PX)
+            self.dataset.show_choice(name, facts, mark=mark, tone=mark, picture=picture)
+
+    def _fill_profiles(self) -> None:
+        menu = self.profile.menu
+        menu.clear()
+        for name, path in builtin_profiles().items():
+            try:
+                title = read_profile(path).title
+            except UserError:
+                title = name
+            menu.addAction(title).triggered.connect(lambda _=False, n=name: self.profile_chosen.emit(n))
+        menu.addSeparator()
+        menu.addAction("Open a profile file…").triggered.connect(self._browse_profile)
+
+    def _fill_datasets(self) -> None:
+        menu = self.dataset.menu
+        menu.clear()
+        for name in demo_datasets():
+            choice = f"demo:{name}"
+            action = menu.addAction(f"{dataset_title(choice)} (comes with the app)")
+            action.triggered.connect(lambda _=False, c=choice: self.dataset_chosen.emit(c))
+        recent = [path for path in self._preferences.recent_datasets if Path(path).is_dir()]
+        if recent:
+            menu.addSeparator()
+        for path in recent:
+            action = menu.addAction(Path(path).name)
+            action.setToolTip(path)
+            action.triggered.connect(lambda _=False, p=path: self.dataset_chosen.emit(p))
+        menu.addSeparator()
+        menu.addAction("Choose a folder…").triggered.connect(self.browse_dataset)
+
+    def _fill_outputs(self) -> None:
+        menu = self.output.menu
+        menu.clear()
+        menu.addAction("A new folder among your runs").triggered.connect(lambda _=False: self.output_chosen.emit(""))
+        menu.addAction("Choose a folder…").triggered.connect(self._browse_output)
+
+    def _browse_profile(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(self, "Open a profile", "", "Profiles (*.toml)")
+        if path:
+            self.profile_chosen.emit(path)
+
+    def browse_dataset(self) -> None:
+        """Ask for a dataset folder."""
+        path = QFileDialog.getExistingDirectory(self, "Choose a folder of captioned pictures")
+        if path:
+            self.dataset_chosen.emit(path)
+
+    def _browse_output(self) -> None:
+        path = QFileDialog.getExistingDirectory(self, "Choose an empty folder for this run")
+        if path:
+            self.output_chosen.emit(path)
+
+
+def demo_datasets() -> list[str]:
+    """Return the names of the demo datasets to train on; their held-out halves are not offered."""
+    root = shipped_dir("demo_datasets")
+    if not root.is_dir():
+        return []
+    folders = (path.name for path in sorted(root.iterdir()) if path.is_dir() and any(path.glob("*.txt")))
+    return [name for name in folders if "held" not in name]
+
+
+def dataset_title(choice: str) -> str:
+    """Return a dataset's name for people: the demo's name, or that of the folder."""
+    if choice.startswith("demo:"):
+        return f"Demo set {choice.removeprefix('demo:').replace('-', ' ').title()}"
+    return Path(choice).name or choice

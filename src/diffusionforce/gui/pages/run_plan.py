@@ -1,0 +1,236 @@
+"""The Run place before a run: choose profile, dataset and output, see what will happen, start."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QSpinBox, QWidget
+
+from diffusionforce.errors import UserError
+from diffusionforce.gui import background
+from diffusionforce.gui.model import plan_words
+from diffusionforce.gui.model.plan import Plan
+from diffusionforce.gui.pages.page import Header, Page
+from diffusionforce.gui.pages.run_picks import RunPicks
+from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label
+from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row, scrolling
+from diffusionforce.gui.widgets.notices import Banner
+from diffusionforce.gui.widgets.picture_strip import PictureStrip
+from diffusionforce.job import find_profile, read_profile
+
+RIGHT_PX, RIGHT_COMPACT_PX = 352, 304
+
+
+class RunPlanPage(Page):
+    """Plans the next run."""
+
+    start_asked = Signal(object)
+
+    def __init__(self, preferences: Preferences, store: PictureStore, devices: QWidget) -> None:
+        super().__init__()
+        self.plan = Plan()
+        self._preferences = preferences
+        self._reading = 0
+        self.header = Header("New run", "Choose what to train. Nothing is loaded before you start.")
+        self.start = Button("Start training", "play", kind="primary", size="big")
+        self.start.setShortcut("Ctrl+Return")
+        self.start.clicked.connect(self._on_start)
+        self.header.add_actions(self.start)
+        self.picks = RunPicks(preferences, store)
+        self.picks.profile_chosen.connect(self.choose_profile)
+        self.picks.dataset_chosen.connect(self.choose_dataset)
+        self.picks.output_chosen.connect(self.choose_output)
+        self._notice = column(gap=0)
+        self._events = column(gap=12)
+        self._pictures = PictureStrip(store)
+        self._dataset_note = Elided("", "muted")
+        self._steps = QSpinBox()
+        self._facts = QGridLayout()
+        self._checks = column(gap=8)
+        self._check_title = Label("Ready to start", "section")
+        self._right = holder(column(gap=14))
+        self._build(devices)
+        self.choose_profile(preferences.profile or "pocket-demo")
+
+    def _build(self, devices: QWidget) -> None:
+        left = column(self._happening_card(), self._dataset_card(), None, gap=14)
+        right = self._right.layout()
+        assert right is not None
+        for part in (self._run_card(), self._checks_card(), devices):
+            right.addWidget(part)
+        right.addStretch(1)  # type: ignore[attr-defined]
+        self._right.setFixedWidth(RIGHT_PX)
+        lower = holder(row((holder(left), 1), self._right, gap=14))
+        content = holder(column(self.picks, self._notice, lower, None, gap=14))
+        self.body.addWidget(self.header)
+        self.body.addWidget(scrolling(content, name="clear"), 1)
+
+    def _happening_card(self) -> Card:
+        card = Card("What will happen")
+        return card.add(self._events)
+
+    def _dataset_card(self) -> Card:
+        card = Card("Pictures")
+        card.header.removeWidget(card.note)
+        card.header.addWidget(self._dataset_note, 1)
+        return card.add(self._pictures)
+
+    def _run_card(self) -> Card:
+        card = Card("This run", gap=10)
+        self._steps.setRange(1, 1_000_000)
+        self._steps.setGroupSeparatorShown(True)
+        self._steps.setAccessibleName("Steps of this run")
+        self._steps.setFixedSize(110, 32)
+        self._steps.setKeyboardTracking(False)
+        self._steps.valueChanged.connect(self._on_steps_changed)
+        self._facts.setHorizontalSpacing(12)
+        self._facts.setVerticalSpacing(6)
+        self._facts.setColumnStretch(1, 1)
+        return card.add(row(Label("Steps", "strong"), None, self._steps), hairline(), self._facts)
+
+    def _checks_card(self) -> Card:
+        card = Card(gap=8)
+        return card.add(self._check_title, self._checks)
+
+    def choose_profile(self, name: str) -> None:
+        """Choose a profile by name or path; one that cannot be read is shown with what is wrong with it."""
+        try:
+            profile = read_profile(find_profile(name))
+        except UserError as error:
+            self.plan.profile_name, self.plan.profile, self.plan.profile_problem = name, None, error
+        else:
+            self.plan.choose_profile(name, profile)
+            self._preferences.profile = name
+            self._steps.blockSignals(True)
+            self._steps.setValue(profile.training.steps)
+            self._steps.blockSignals(False)
+        self._read_dataset()
+
+    def choose_dataset(self, folder: str) -> None:
+        """Choose a dataset: `demo:NAME` or the path of a folder."""
+        self.plan.choose_dataset(folder)
+        self._preferences.dataset = folder
+        self._read_dataset()
+
+    def choose_output(self, folder: str) -> None:
+        """Choose the run folder; an empty text makes a new one among the others."""
+        self.plan.output = Path(folder) if folder else None
+        self.refresh()
+
+    def _read_dataset(self) -> None:
+        """Read the dataset on a thread; an answer that comes after another choice is dropped."""
+        self._reading += 1
+        asked = self._reading
+        self.refresh()
+        try:
+            folder = self.plan.dataset_dir
+        except UserError as error:
+            self._on_dataset(asked, error)
+            return
+        if folder is not None:
+            background.run(
+                self,
+                lambda: self.picks.read(folder),
+                done=lambda dataset: self._on_dataset(asked, dataset),
+                failed=lambda error: self._on_dataset(asked, error),
+            )
+
+    def _on_dataset(self, asked: int, answer: object) -> None:
+        if asked != self._reading:
+            return
+        if isinstance(answer, UserError):
+            self.plan.dataset_problem = answer
+        else:
+            self.plan.dataset = answer  # type: ignore[assignment]
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the plan as it is now."""
+        self.picks.show_plan(self.plan)
+        self._show_notice()
+        self._show_events()
+        self._show_facts()
+        self._show_pictures()
+        self._show_checks()
+        reason = self.plan.start_reason()
+        self.start.allow(not reason, reason=reason)
+        self._steps.setEnabled(self.plan.profile is not None)
+
+    def _show_notice(self) -> None:
+        clear(self._notice)
+        problem, tone = self.plan.dataset_problem, "err"
+        refusal = self.plan.refusal()
+        if refusal is not None:
+            problem, tone = refusal, "err" if self.plan.profile_problem is not None else "warn"
+        if problem is not None:
+            self._notice.addWidget(Banner(tone, problem.sentence, problem.hint))
+
+    def _show_events(self) -> None:
+        clear(self._events)
+        for icon, what, why in plan_words.what_will_happen(self.plan):
+            line = row(gap=12)
+            line.addWidget(Icon(icon, "text2", 18), 0, Qt.AlignmentFlag.AlignTop)
+            add(
+                line,
+                (column(Elided(what, "strong"), Elided(why, "small", mode=Qt.TextElideMode.ElideMiddle), gap=1), 1),
+            )
+            self._events.addLayout(line)
+        if self.plan.profile is None:
+            self._events.addWidget(Label("Choose a profile to see it.", "body2"))
+
+    def _show_facts(self) -> None:
+        clear(self._facts)
+        profile = self.plan.profile
+        if profile is None:
+            return
+        wanted = ("Rank", "Pictures a step", "Learning rate", "Previews", "LoRA files")
+        sections = plan_words.facts(profile)
+        known = {name: value for _, facts in sections for name, value in facts}
+        for i, name in enumerate(wanted):
+            value = Elided(known[name])
+            value.setAlignment(Qt.AlignmentFlag.AlignRight)
+            self._facts.addWidget(Label(name, "small"), i, 0)
+            self._facts.addWidget(value, i, 1)
+
+    def _show_pictures(self) -> None:
+        dataset = self.plan.dataset
+        items = dataset.items if dataset is not None else ()
+        self._pictures.show_pictures([(item.picture, item.caption) for item in items])
+        note = str(self.plan.dataset_name)
+        if self.plan.is_checking:
+            note = "checking"
+        elif dataset is not None:
+            note = str(dataset.root)
+        self._dataset_note.set_text(note)
+
+    def _show_checks(self) -> None:
+        clear(self._checks)
+        blockers = self.plan.blockers()
+        number = len(blockers)
+        title = f"Not ready: {number} thing{'s' if number != 1 else ''} to fix" if number else "Ready to start"
+        self._check_title.set_text(title if not self.plan.is_checking or number else "Checking")
+        for check in self.plan.checks():
+            text = Elided(check.text)
+            line = row(Icon(check.tone, check.tone, 15), (text, 1))
+            self._checks.addLayout(line)
+
+    def _on_steps_changed(self, steps: int) -> None:
+        self.plan.set_steps(steps)
+        self.refresh()
+
+    def _on_start(self) -> None:
+        if not self.plan.start_reason():
+            self.start_asked.emit(self.plan.job())
+
+    def set_compact(self, compact: bool) -> None:
+        """Narrow the right column in a narrow window."""
+        super().set_compact(compact)
+        self._right.setFixedWidth(RIGHT_COMPACT_PX if compact else RIGHT_PX)
+
+    def shown(self) -> None:
+        """Look again at what may have changed since."""
+        self.plan.output = None if self.plan.output is not None and self.plan.output.exists() else self.plan.output
+        self.refresh()

@@ -1,0 +1,70 @@
+"""The row of numbers over the loss chart: one number, one unit, one line of context each."""
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.losses import TILE_STEPS
+from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.widgets.cards import Tile
+
+_VERDICTS = {
+    "falling": ("still falling", "ok"),
+    "flat": ("flat", ""),
+    "rising": ("rising: later files may be overfitted", "warn"),
+}
+
+
+class RunTiles(QWidget):
+    """Loss, held-out loss, step time, pictures seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("clear")
+        self.loss = Tile(f"Loss, last {TILE_STEPS} steps")
+        self.held_out = Tile("Held-out loss")
+        self.step_time = Tile("Step time")
+        self.seen = Tile("Pictures seen")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        for tile in (self.loss, self.held_out, self.step_time, self.seen):
+            layout.addWidget(tile, 1)
+
+    def show_model(self, model: RunModel, *, compact: bool) -> None:
+        """Show the numbers of a run."""
+        losses = model.losses
+        self.loss.show_value(words.loss(losses.recent), context=self._loss_context(model))
+        value = losses.held_out[-1][1] if losses.held_out else None
+        context, tone = self._held_out_context(model, compact=compact)
+        self.held_out.show_value(words.loss(value), context=context, tone=tone)
+        seconds = model.step_s
+        total = f"{words.duration(model.steps_s)} of training" if model.steps_s else "measured from the second step"
+        self.step_time.show_value("–" if seconds is None else f"{seconds:.2f}", unit="s", context=total)
+        self.seen.show_value(f"{model.num_pictures_seen:,}" if model.step else "–", context=self._seen_context(model))
+
+    @staticmethod
+    def _loss_context(model: RunModel) -> str:
+        change = model.losses.recent_change
+        if change is None:
+            return f"at step {model.step:,}" if model.step else "after the first step"
+        direction = "down" if change < 0 else "up"
+        return f"{direction} {words.percent(abs(change))} on the {TILE_STEPS} before"
+
+    @staticmethod
+    def _held_out_context(model: RunModel, *, compact: bool) -> tuple[str, str]:
+        losses = model.losses
+        if not losses.held_out:
+            return "on pictures never trained on", ""
+        text, tone = _VERDICTS.get(losses.verdict, ("before training", ""))
+        fall = losses.held_out_fall
+        if fall is not None and losses.verdict != "rising" and not compact:
+            change = f"{words.percent(abs(fall))} {'below' if fall >= 0 else 'above'} the start"
+            text = f"{text}, {change}" if losses.verdict else change
+        return text, tone
+
+    @staticmethod
+    def _seen_context(model: RunModel) -> str:
+        if model.job is None or not model.step:
+            return ""
+        batch = model.job.profile.training.batch_size * model.job.profile.training.gradient_accumulation
+        return f"{words.count(batch, 'picture')} a step"

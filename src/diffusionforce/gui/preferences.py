@@ -1,0 +1,69 @@
+"""What the window remembers between two starts, in one file of the data folder."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings
+
+from diffusionforce.gui.theme import Choice
+from diffusionforce.runs import data_dir
+
+MAX_RECENT = 6
+
+
+class Preferences:
+    """Theme, geometry, and the last choices."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the file; `path` is for tests, the usual place is the data folder."""
+        self.path = path or data_dir() / "window.ini"
+        self._store = QSettings(str(self.path), QSettings.Format.IniFormat)
+
+    @property
+    def theme(self) -> Choice:
+        """The chosen theme."""
+        value = str(self._store.value("theme", "system"))
+        return "dark" if value == "dark" else "light" if value == "light" else "system"
+
+    @theme.setter
+    def theme(self, choice: Choice) -> None:
+        self._store.setValue("theme", choice)
+
+    @property
+    def geometry(self) -> QByteArray | None:
+        """Place and size of the window."""
+        value = self._store.value("geometry")
+        return value if isinstance(value, QByteArray) and not value.isEmpty() else None
+
+    @geometry.setter
+    def geometry(self, value: QByteArray) -> None:
+        self._store.setValue("geometry", value)
+
+    @property
+    def profile(self) -> str:
+        """Name or path of the profile chosen last."""
+        return str(self._store.value("profile", ""))
+
+    @profile.setter
+    def profile(self, name: str) -> None:
+        self._store.setValue("profile", name)
+
+    @property
+    def dataset(self) -> str:
+        """The dataset chosen last: `demo:NAME` or a path; empty for the profile's own."""
+        return str(self._store.value("dataset", ""))
+
+    @dataset.setter
+    def dataset(self, folder: str) -> None:
+        self._store.setValue("dataset", folder)
+        if folder and not folder.startswith("demo:"):
+            recent = [folder, *(path for path in self.recent_datasets if path != folder)]
+            self._store.setValue("recent_datasets", "\n".join(recent[:MAX_RECENT]))
+
+    @property
+    def recent_datasets(self) -> list[str]:
+        """Folders chosen before, the newest first."""
+        return [path for path in str(self._store.value("recent_datasets", "")).splitlines() if path]
+
+    def save(self) -> None:
+        """Write the file now."""
+        self._store.sync()

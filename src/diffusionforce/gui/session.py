@@ -1,0 +1,166 @@
+"""One run in the window, whether its trainer is our child or somebody else's: a model, and signals to paint by."""
+
+import tempfile
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from diffusionforce.errors import ProfileError, RunFolderError
+from diffusionforce.gui.child import TrainerChild
+from diffusionforce.gui.follower import RunFollower
+from diffusionforce.gui.model import outcome
+from diffusionforce.gui.model.outcome import Outcome
+from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.job import Job, read_job, write_job
+from diffusionforce.runs import RunFolder
+from diffusionforce.wire import Command, Hello, Message
+
+REPAINT_MS = 100
+
+
+class RunSession(QObject):
+    """A run and everything heard of it.
+
+    Attributes:
+        model: What is known.
+        root: The run folder.
+        is_own: Whether the trainer is a child of this window, so that it takes commands.
+    """
+
+    changed = Signal()
+    ended = Signal()
+
+    def __init__(self, model: RunModel, root: Path, *, is_own: bool, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.model, self.root, self.is_own = model, root, is_own
+        self._child: TrainerChild | None = None
+        self._follower: RunFollower | None = None
+        self._job_folder: tempfile.TemporaryDirectory[str] | None = None
+        # At most ten repaints a second, however fast the steps are.
+        self._repaint = QTimer(self)
+        self._repaint.setSingleShot(True)
+        self._repaint.setInterval(REPAINT_MS)
+        self._repaint.timeout.connect(self.changed)
+
+    @classmethod
+    def start(cls, job: Job, *, parent: QObject | None = None, command: list[str] | None = None) -> "RunSession":
+        """Start a trainer on a job; `command` is another program, for tests."""
+        session = cls(RunModel(job), job.run_dir, is_own=True, parent=parent)
+        session._job_folder = tempfile.TemporaryDirectory(prefix="diffusionforce-job-", ignore_cleanup_errors=True)
+        job_file = Path(session._job_folder.name) / "job.toml"
+        write_job(job_file, job)
+        child = TrainerChild(session)
+        child.message_received.connect(session._on_message)
+        child.log_received.connect(session._on_log)
+        child.ended.connect(session._on_ended)
+        session._child = child
+        child.start(job_file, command=command)
+        return session
+
+    @classmethod
+    def open(cls, path: Path, *, parent: QObject | None = None) -> "RunSession":
+        """Open the folder of a run, going on or over.
+
+        Raises:
+            RunFolderError: There is no run at that path, or it cannot be read.
+        """
+        folder = RunFolder.open(path)
+        folder.read_state()
+        try:
+            job = read_job(folder.job_path)
+        except ProfileError:
+            job = None
+        session = cls(RunModel(job), path, is_own=False, parent=parent)
+        session.model.live = False
+        follower = RunFollower(folder, session)
+        follower.message_received.connect(session._on_message)
+        follower.log_received.connect(session._on_log)
+        follower.caught_up.connect(session._on_caught_up)
+        follower.ended.connect(session._on_ended)
+        session._follower = follower
+        follower.start()
+        return session
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended."""
+        return self.model.outcome is not None and (self._child is None or not self._child.is_running)
+
+    @property
+    def title(self) -> str:
+        """Name of the run: that of its folder."""
+        return self.root.name
+
+    @property
+    def child(self) -> TrainerChild | None:
+        """The trainer, when it is ours."""
+        return self._child
+
+    def send(self, command: Command) -> None:
+        """Send a command to our trainer."""
+        if self._child is None:
+            return
+        if command.command == "stop":
+            self.model.stop_asked = True
+            self._repaint.start()
+        self._child.send(command)
+
+    def stop(self) -> None:
+        """Ask our trainer to save and stop."""
+        self.send(Command(command="stop"))
+
+    def release(self) -> None:
+        """Let our trainer live on without the window."""
+        if self._child is not None:
+            self._child.release()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._repaint.stop()
+        if self._follower is not None:
+            self._follower.stop()
+        self._clean_up()
+
+    def _on_message(self, message: Message) -> None:
+        if isinstance(message, Hello) and message.run_dir:
+            self.root = Path(message.run_dir) if self.is_own else self.root
+        self.model.feed(message)
+        self._touch()
+
+    def _on_log(self, line: str) -> None:
+        if line.strip():
+            self.model.write_log(line)
+            self._touch()
+
+    def _on_caught_up(self) -> None:
+        self.model.live = True
+        self._touch()
+
+    def _on_ended(self, result: Outcome) -> None:
+        if result.kind == "crashed":
+            result = self._with_what_was_kept(result)
+        self.model.end(result)
+        self._clean_up()
+        self.changed.emit()
+        self.ended.emit()
+
+    def _with_what_was_kept(self, result: Outcome) -> Outcome:
+        """Write down in the run folder that the run crashed, and tell what is there."""
+        try:
+            kept = outcome.of_state(RunFolder.open(self.root).reconciled_state())
+        except RunFolderError:
+            return result
+        if kept is None or kept.kind != "crashed":
+            return result
+        return Outcome(
+            kind="crashed", sentence=kept.sentence, hint=kept.hint, detail=result.detail or kept.detail, step=kept.step
+        )
+
+    def _touch(self) -> None:
+        if not self._repaint.isActive():
+            self._repaint.start()
+
+    def _clean_up(self) -> None:
+        if self._job_folder is not None:
+            self._job_folder.cleanup()
+            self._job_folder = None

@@ -1,0 +1,316 @@
+"""The window: sidebar, one place at a time, the rig strip. It composes, and hands on; the places know the rest."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from diffusionforce.errors import UserError
+from diffusionforce.gui import icons
+from diffusionforce.gui.pages.datasets import DatasetsPage
+from diffusionforce.gui.pages.gallery import GalleryPage
+from diffusionforce.gui.pages.history import HistoryPage
+from diffusionforce.gui.pages.page import COMPACT_PX, Page
+from diffusionforce.gui.pages.profiles import ProfilesPage
+from diffusionforce.gui.pages.rig import RigPage
+from diffusionforce.gui.pages.rig_cards import memory_total_bytes
+from diffusionforce.gui.pages.run import RunPlace
+from diffusionforce.gui.pages.settings import SettingsPage
+from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.rig_watch import RigWatch, Vitals
+from diffusionforce.gui.session import RunSession
+from diffusionforce.gui.sidebar import Sidebar
+from diffusionforce.gui.strip import RigStrip
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.layout import clear
+from diffusionforce.gui.widgets.notices import Banner
+from diffusionforce.job import Job
+from diffusionforce.rig import RigReport
+
+USUAL_SIZE = QSize(1440, 900)
+MIN_SIZE = QSize(1100, 720)
+STOP_WAIT_MS = 120_000
+
+
+class Window(QWidget):
+    """The main window.
+
+    Attributes:
+        session: The run of the window: the last one started or opened.
+        leaves_run: Whether a trainer of ours is to live on after the window; the process must then end by `os._exit`.
+    """
+
+    def __init__(self, preferences: Preferences, *, watch: RigWatch | None = None) -> None:
+        super().__init__()
+        self.setObjectName("root")
+        self.setWindowTitle("DiffusionForce")
+        self.setWindowIcon(icons.app_icon())
+        self.setMinimumSize(MIN_SIZE)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.preferences = preferences
+        self.session: RunSession | None = None
+        self.leaves_run = False
+        self._closes_after_stop = False
+        self.store = PictureStore(self)
+        self.watch = watch or RigWatch(self)
+        self.sidebar, self.strip = Sidebar(), RigStrip()
+        self.places = QStackedWidget()
+        self._built: dict[str, Page | RunPlace] = {}
+        self._notices = QVBoxLayout()
+        self._notices.setContentsMargins(24, 0, 24, 0)
+        self._lay_out()
+        self.sidebar.chosen.connect(self.go)
+        self.strip.run_asked.connect(lambda: self.go("run"))
+        self.strip.rig_asked.connect(lambda: self.go("rig"))
+        self.watch.read.connect(self._on_vitals)
+        self.watch.examined.connect(self._on_examined)
+        self._restore_geometry()
+        self.go("run")
+
+    def _lay_out(self) -> None:
+        content = QVBoxLayout()
+        content.setSpacing(0)
+        content.addLayout(self._notices)
+        content.addWidget(self.places, 1)
+        content.addWidget(self.strip)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.sidebar)
+        layout.addLayout(content, 1)
+
+    def _restore_geometry(self) -> None:
+        geometry = self.preferences.geometry
+        if geometry is None or not self.restoreGeometry(geometry):
+            available = self.screen().availableSize()
+            self.resize(USUAL_SIZE.boundedTo(available).expandedTo(MIN_SIZE))
+
+    @property
+    def run_place(self) -> RunPlace:
+        """The Run place."""
+        place = self.place("run")
+        assert isinstance(place, RunPlace)
+        return place
+
+    @property
+    def gallery(self) -> GalleryPage:
+        """The Gallery place."""
+        place = self.place("gallery")
+        assert isinstance(place, GalleryPage)
+        return place
+
+    def place(self, key: str) -> Page | RunPlace:
+        """Return a place, built when it is first asked for."""
+        if key not in self._built:
+            page = self._builders()[key]()
+            page.set_compact(self._is_compact())
+            self._built[key] = page
+            self.places.addWidget(page)
+        return self._built[key]
+
+    def _builders(self) -> dict[str, Callable[[], Page | RunPlace]]:
+        return {
+            "run": self._build_run,
+            "gallery": self._build_gallery,
+            "datasets": self._build_datasets,
+            "profiles": self._build_profiles,
+            "history": self._build_history,
+            "rig": lambda: RigPage(self.watch),
+            "settings": lambda: SettingsPage(self.preferences),
+        }
+
+    def _build_run(self) -> RunPlace:
+        place = RunPlace(self.preferences, self.store, ram_bytes=memory_total_bytes(self.watch.report))
+        place.start_asked.connect(self.start_run)
+        place.gallery_asked.connect(self._show_gallery)
+        if self.watch.report is not None:
+            place.show_report(self.watch.report)
+        return place
+
+    def _build_gallery(self) -> GalleryPage:
+        page = GalleryPage(self.store)
+        page.run_asked.connect(self._plan_run)
+        page.show_current(self.session)
+        return page
+
+    def _build_datasets(self) -> DatasetsPage:
+        page = DatasetsPage(self.preferences, self.store)
+        page.train_asked.connect(self._train_with)
+        return page
+
+    def _build_profiles(self) -> ProfilesPage:
+        page = ProfilesPage()
+        page.use_asked.connect(self._use_profile)
+        return page
+
+    def _build_history(self) -> HistoryPage:
+        page = HistoryPage(self.store)
+        page.open_asked.connect(self.open_run)
+        page.gallery_asked.connect(self._open_in_gallery)
+        page.run_asked.connect(self._plan_run)
+        return page
+
+    def go(self, key: str) -> None:
+        """Open a place."""
+        page = self.place(key)
+        self.sidebar.choose(key)
+        self.places.setCurrentWidget(page)
+        page.shown()
+        self.setFocus()
+
+    def start_run(self, job: Job) -> None:
+        """Start a trainer and show its run."""
+        self._take_session(RunSession.start(job, parent=self))
+
+    def open_run(self, path: Path) -> None:
+        """Show the run in a folder; a folder that holds none is said in a banner."""
+        if self.session is not None and not self.session.is_over and self.session.root == path:
+            self.go("run")
+            return
+        if self._is_training():
+            self._say("info", "A run is going on in this window.", "Stop it before you open another one here.")
+            return
+        try:
+            session = RunSession.open(path, parent=self)
+        except UserError as error:
+            self._say("err", error.sentence, error.hint)
+            return
+        self._take_session(session)
+
+    def _take_session(self, session: RunSession) -> None:
+        if self.session is not None:
+            self.session.close()
+            self.session.deleteLater()
+        self.session = session
+        session.changed.connect(self._on_changed)
+        session.ended.connect(self._on_ended)
+        self.run_place.show_session(session)
+        if "gallery" in self._built:
+            self.gallery.show_current(session)
+        self.go("run")
+        self._on_changed()
+
+    def _is_training(self) -> bool:
+        return self.session is not None and self.session.is_own and not self.session.is_over
+
+    def _on_changed(self) -> None:
+        assert self.session is not None
+        model = self.session.model
+        self.strip.show_run(self.session.title, model)
+        going = model.outcome is None and model.step > 0
+        self.sidebar.set_badge("run", f"{model.share:.0%}".replace("%", " %") if going else "")
+
+    def _on_ended(self) -> None:
+        self._on_changed()
+        if self._closes_after_stop:
+            self.close()
+
+    def _on_vitals(self, vitals: Vitals) -> None:
+        self.strip.show_vitals(vitals)
+
+    def _on_examined(self, report: RigReport) -> None:
+        if "run" in self._built:
+            self.run_place.show_report(report)
+
+    def _plan_run(self) -> None:
+        self.go("run")
+        if not self._is_training():
+            self.run_place.show_plan()
+
+    def _train_with(self, folder: str) -> None:
+        self._plan_run()
+        self.run_place.plan.choose_dataset(folder)
+
+    def _use_profile(self, name: str) -> None:
+        self._plan_run()
+        self.run_place.plan.choose_profile(name)
+
+    def _show_gallery(self) -> None:
+        self.gallery.show_current(self.session)
+        self.go("gallery")
+
+    def _open_in_gallery(self, path: Path) -> None:
+        self.go("gallery")
+        self.gallery.open_run(path)
+
+    def _say(self, tone: str, title: str, text: str) -> None:
+        clear(self._notices)
+        close = Button("", "x", kind="ghost", tip="Dismiss")
+        self._notices.setContentsMargins(24, 14, 24, 0)
+        close.clicked.connect(self._forget_notice)
+        self._notices.addWidget(Banner(tone, title, text, actions=(close,)))
+
+    def _forget_notice(self) -> None:
+        clear(self._notices)
+        self._notices.setContentsMargins(24, 0, 24, 0)
+
+    def _ask_about_run(self) -> None:
+        """Ask inline what becomes of the run when the window closes."""
+        self._forget_notice()
+        self._notices.setContentsMargins(24, 14, 24, 0)
+        stop, leave, cancel = (
+            Button("Stop and save", "stop", kind="danger"),
+            Button("Go on in background"),
+            Button("Cancel"),
+        )
+        stop.clicked.connect(self._stop_and_close)
+        leave.clicked.connect(self._leave_and_close)
+        cancel.clicked.connect(self._forget_notice)
+        text = "Training can go on without the window; open its run again from History."
+        self._notices.addWidget(Banner("warn", "A run is going on", text, actions=(stop, leave, cancel)))
+        cancel.setFocus()
+
+    def _stop_and_close(self) -> None:
+        self._forget_notice()
+        if not self._is_training() or self.session is None:
+            self.close()
+            return
+        self._closes_after_stop = True
+        self._say("info", "Saving and stopping", "The window closes when the trainer has saved its state.")
+        self.session.stop()
+        QTimer.singleShot(STOP_WAIT_MS, self, self._end_by_force)
+
+    def _end_by_force(self) -> None:
+        if self.session is not None and self.session.child is not None and self._is_training():
+            self.session.child.terminate()
+            QTimer.singleShot(5000, self, self.session.child.kill)
+
+    def _leave_and_close(self) -> None:
+        assert self.session is not None
+        self.session.release()
+        self.leaves_run = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask first while a trainer of ours runs; remember place and size."""
+        if self._is_training() and not self.leaves_run:
+            event.ignore()
+            if not self._closes_after_stop:
+                self._ask_about_run()
+            return
+        self.preferences.geometry = self.saveGeometry()
+        self.preferences.save()
+        if self.session is not None and not self.leaves_run:
+            self.session.close()
+        super().closeEvent(event)
+
+    def _is_compact(self) -> bool:
+        return self.width() < COMPACT_PX
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Turn the sidebar into a rail in a narrow window, and tell the places."""
+        super().resizeEvent(event)
+        compact = self._is_compact()
+        self.sidebar.set_rail(compact)
+        self.strip.set_compact(compact)
+        for page in self._built.values():
+            page.set_compact(compact)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Start looking at the machine once there is something to show it in."""
+        super().showEvent(event)
+        if self.watch.report is None and self.watch.vitals is None:
+            self.watch.start()

@@ -1,0 +1,79 @@
+"""The sidebar: the places of the window, a rail of icons when the window is narrow."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QFrame, QVBoxLayout
+
+from diffusionforce.gui.widgets.nav import Logo, NavItem
+
+WIDTH_PX, RAIL_PX = 196, 64
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place: its key in code, icon, word and shortcut."""
+
+    key: str
+    icon: str
+    word: str
+    shortcut: str
+
+
+PLACES = (
+    Place("run", "play", "Run", "Ctrl+1"),
+    Place("datasets", "images", "Datasets", "Ctrl+2"),
+    Place("profiles", "sliders", "Profiles", "Ctrl+3"),
+    Place("gallery", "grid", "Gallery", "Ctrl+4"),
+    Place("history", "queue", "History", "Ctrl+5"),
+    Place("rig", "rig", "Rig", "Ctrl+6"),
+    Place("settings", "gear", "Settings", "Ctrl+,"),
+)
+
+
+class Sidebar(QFrame):
+    """Logo, places, and Settings at the bottom."""
+
+    chosen = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("side")
+        self.setFixedWidth(WIDTH_PX)
+        self._logo = Logo()
+        self._group = QButtonGroup(self)
+        self._items: dict[str, NavItem] = {}
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 16, 12, 12)
+        layout.setSpacing(2)
+        layout.addWidget(self._logo)
+        layout.addSpacing(16)
+        for place in PLACES:
+            item = NavItem(place.icon, place.word, place.shortcut)
+            item.setShortcut(place.shortcut)
+            item.clicked.connect(lambda _checked=False, key=place.key: self.chosen.emit(key))
+            self._items[place.key] = item
+            self._group.addButton(item)
+            if place.key == "settings":
+                layout.addStretch(1)
+            layout.addWidget(item, 0, Qt.AlignmentFlag.AlignTop)
+
+    def choose(self, key: str) -> None:
+        """Mark a place without reporting it."""
+        self._items[key].setChecked(True)
+
+    def item(self, key: str) -> NavItem:
+        """Return the item of a place."""
+        return self._items[key]
+
+    def set_badge(self, key: str, badge: str) -> None:
+        """Show a badge at a place."""
+        self._items[key].set_badge(badge)
+
+    def set_rail(self, rail: bool) -> None:
+        """Show icons alone, or icons and words."""
+        self.setFixedWidth(RAIL_PX if rail else WIDTH_PX)
+        self._logo.rail = rail
+        self._logo.update()
+        for item in self._items.values():
+            item.set_rail(rail)

@@ -1,0 +1,108 @@
+"""The rig strip: what is going on and how the machine is, always in sight at the bottom of the window."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.rig_watch import Vitals
+from diffusionforce.gui.widgets.bars import MiniMeter
+from diffusionforce.gui.widgets.labels import Icon, Label
+from diffusionforce.gui.widgets.layout import row
+
+HEIGHT_PX = 32
+
+
+class _Clickable(QWidget):
+    """A part of the strip that opens a place."""
+
+    clicked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("clear")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def mousePressEvent(self, _event: QMouseEvent) -> None:
+        """Report the click."""
+        self.clicked.emit()
+
+
+class RigStrip(QFrame):
+    """Run state at the left, meters at the right; a click opens Run or Rig."""
+
+    run_asked = Signal()
+    rig_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("strip")
+        self.setFixedHeight(HEIGHT_PX)
+        self._icon, self._name, self._state = Icon("ok", "ok", 13), Label("Idle", "small"), Label("", "muted")
+        run = _Clickable()
+        run.setLayout(row(self._icon, self._name, self._state, gap=8))
+        run.clicked.connect(self.run_asked)
+        rig = _Clickable()
+        self._meters: dict[str, MiniMeter] = {}
+        self._meter_row = row(gap=20)
+        rig.setLayout(self._meter_row)
+        rig.clicked.connect(self.rig_asked)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 0, 16, 0)
+        layout.setSpacing(20)
+        layout.addWidget(run)
+        layout.addStretch(1)
+        layout.addWidget(rig)
+        self._compact = False
+        self.show_run("", None)
+
+    def set_compact(self, compact: bool) -> None:
+        """Use shorter words in a narrow window."""
+        self._compact = compact
+
+    def show_run(self, title: str, model: RunModel | None) -> None:
+        """Show the run of the window, or that there is none."""
+        if model is None:
+            self._icon.set("ok", "ok")
+            self._name.set_text("Idle")
+            self._state.set_text("ready to train")
+            return
+        if model.outcome is not None:
+            icon = {"ok": "ok", "info": "info"}.get(model.outcome.tone, "err")
+            self._icon.set(icon, model.outcome.tone)
+            self._name.set_text("Idle")
+            self._state.set_text(f"last run: {model.outcome.word.lower()}")
+            return
+        self._icon.set("play", "ok")
+        self._name.set_text("Training" if self._compact else title)
+        left = f" · {words.duration(model.eta_s)} left" if model.eta_s is not None else ""
+        doing = (
+            f"step {model.step:,} of {model.num_steps:,}" if model.phase == "training" else model.phase_words.lower()
+        )
+        self._state.set_text((doing if not self._compact else "") + (left if not self._compact else left.strip(" ·")))
+
+    def show_vitals(self, vitals: Vitals) -> None:
+        """Show the machine: a meter for each card, or processor and memory where there is none."""
+        for card in vitals.cards:
+            used, total = card.used_bytes or 0, card.total_bytes or 1
+            amount = words.amount_of(used, total).replace(" / ", "/")
+            load = f"  {words.percent(card.load)}" if card.load is not None else ""
+            heat = f"  {card.temperature_c:.0f} °C" if card.temperature_c is not None else ""
+            spoken = f"GPU {card.index}: {amount} used{load and ', load' + load}{heat and ',' + heat}"
+            meter = self._meter(f"GPU {card.index}", card.index)
+            meter.show_reading(used / total, f"{amount}{load}{heat}", spoken=spoken)
+        if len(vitals.cards) < 2:
+            load = words.percent(vitals.cpu_load)
+            self._meter("CPU", None).show_reading(vitals.cpu_load, load, spoken=f"Processor: load {load}")
+            share = vitals.ram_used_bytes / vitals.ram_total_bytes
+            amount = words.amount_of(vitals.ram_used_bytes, vitals.ram_total_bytes).replace(" / ", "/")
+            self._meter("RAM", None).show_reading(share, amount, spoken=f"Memory: {amount} used")
+
+    def _meter(self, name: str, device_index: int | None) -> MiniMeter:
+        meter = self._meters.get(name)
+        if meter is None:
+            meter = MiniMeter(name, device_index)
+            self._meters[name] = meter
+            self._meter_row.addWidget(meter)
+        return meter

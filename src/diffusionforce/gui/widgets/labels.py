@@ -1,0 +1,83 @@
+"""Labels: plain, shortened with an ellipsis, and an icon that follows the theme."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from diffusionforce.gui import icons, paint, theme
+
+
+def set_property(widget: QWidget, name: str, value: str) -> None:
+    """Change a property that the style sheet looks at, and have the widget styled anew."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+class Label(QLabel):
+    """A label whose look comes from its role (`title`, `muted`, ...) and tone (`ok`, `err`, `g0`, ...)."""
+
+    def __init__(self, text: str = "", role: str = "body", *, tone: str = "", wrap: bool = False) -> None:
+        super().__init__(text)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("role", role)
+        self.setProperty("tone", tone)
+        self.setWordWrap(wrap)
+
+    def set_text(self, text: str, *, tone: str | None = None) -> None:
+        """Change the text, and the tone where one is given, without needless repaints."""
+        if text != self.text():
+            self.setText(text)
+        if tone is not None:
+            set_property(self, "tone", tone)
+
+
+class Elided(Label):
+    """A label of unknown length: shortened with an ellipsis where it does not fit, whole in its tool tip."""
+
+    def __init__(
+        self,
+        text: str = "",
+        role: str = "body",
+        *,
+        tone: str = "",
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        super().__init__(text, role, tone=tone)
+        self._mode = mode
+        self.setMinimumWidth(24)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the shortened text."""
+        painter = paint.begin(self)
+        painter.setFont(self.font())
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        shown = self.fontMetrics().elidedText(self.text(), self._mode, self.width())
+        painter.drawText(QRectF(self.rect()), self.alignment() | Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.end()
+        tip = self.text() if shown != self.text() else ""
+        if tip != self.toolTip():
+            self.setToolTip(tip)
+
+
+class Icon(QWidget):
+    """A line icon; decoration for sighted people, so it has no name of its own."""
+
+    def __init__(self, name: str, tone: str = "text2", size: int = 16) -> None:
+        super().__init__()
+        self._name, self._tone = name, tone
+        self.setFixedSize(QSize(size, size))
+
+    def set(self, name: str, tone: str) -> None:
+        """Show another icon."""
+        if (name, tone) != (self._name, self._tone):
+            self._name, self._tone = name, tone
+            self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the icon in its tone."""
+        painter = paint.begin(self)
+        icons.paint(painter, self._name, QRectF(self.rect()), theme.colour(self._tone).name())
+        painter.end()

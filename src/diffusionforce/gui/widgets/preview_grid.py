@@ -1,0 +1,72 @@
+"""The newest previews, as many rows of squares as fit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from diffusionforce.gui import paint, theme
+from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.widgets.sample_cell import paint_sample
+
+GAP_PX = 8
+EDGE_PX = 320
+
+
+class PreviewGrid(QWidget):
+    """Small previews; a click on one is reported."""
+
+    clicked = Signal(int)
+
+    def __init__(self, store: PictureStore, *, empty: str) -> None:
+        super().__init__()
+        self._store, self._empty = store, empty
+        self._paths: tuple[Path | None, ...] = ()
+        self.setMinimumHeight(96)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Latest previews")
+        store.arrived.connect(lambda _path: self.update())
+
+    def show_paths(self, paths: Sequence[Path | None]) -> None:
+        """Show other previews; None is one that is being drawn."""
+        if tuple(paths) != self._paths:
+            self._paths = tuple(paths)
+            self.setCursor(Qt.CursorShape.PointingHandCursor if paths else Qt.CursorShape.ArrowCursor)
+            self.update()
+
+    def _boxes(self) -> list[QRectF]:
+        """Return squares, as large as they can be while all fit; rows that do not fit are left out."""
+        number, width, height = len(self._paths), float(self.width()), float(self.height())
+        best_edge, best_columns = 0.0, 1
+        for columns in range(1, min(number, 4) + 1):
+            rows = -(-number // columns)
+            edge = min((width - GAP_PX * (columns - 1)) / columns, (height - GAP_PX * (rows - 1)) / rows)
+            if edge > best_edge:
+                best_edge, best_columns = edge, columns
+        return [
+            QRectF(
+                (i % best_columns) * (best_edge + GAP_PX), (i // best_columns) * (best_edge + GAP_PX), *2 * (best_edge,)
+            )
+            for i in range(number)
+        ]
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the previews, or what to expect."""
+        painter = paint.begin(self)
+        if not self._paths:
+            words = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+            painter.setFont(theme.font(12))
+            painter.setPen(theme.colour("text3"))
+            painter.drawText(QRectF(self.rect()).adjusted(16, 0, -16, 0), int(words), self._empty)
+        for box, path in zip(self._boxes(), self._paths, strict=True):
+            picture = self._store.get(path, edge_px=EDGE_PX) if path is not None else None
+            paint_sample(painter, box, picture, words="" if path is not None else "Drawing")
+        painter.end()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Report the preview under the mouse."""
+        for i, box in enumerate(self._boxes()):
+            if box.contains(event.position()):
+                self.clicked.emit(i)

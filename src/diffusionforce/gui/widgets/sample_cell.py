@@ -1,0 +1,32 @@
+"""How one sample looks, wherever it is shown: the picture, or what it waits for."""
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter, QPixmap
+
+from diffusionforce.gui import paint, theme
+
+
+def paint_sample(
+    painter: QPainter, rect: QRectF, picture: QPixmap | None, *, words: str = "", chosen: bool = False
+) -> None:
+    """Paint one sample.
+
+    Args:
+        painter: Paints with smooth edges.
+        rect: Where.
+        picture: The picture; None shows `words` in a dashed box.
+        words: What the place waits for.
+        chosen: Whether it is the chosen one.
+    """
+    if picture is not None:
+        paint.cover(painter, rect, picture)
+    else:
+        inside = rect.adjusted(0.8, 0.8, -0.8, -0.8)
+        edge = "edge" if words == "Drawing" else "line"
+        paint.box(painter, inside, radius=6, fill="card", line=edge, line_px=1.2, dashed=True)
+        font = theme.font(12, 600) if words == "Drawing" else theme.font(11)
+        ink = "text" if words == "Drawing" else "text3"
+        paint.text(painter, rect.adjusted(4, 0, -4, 0), words, font=font, colour=ink, align=paint.CENTRE)
+    if chosen:
+        paint.box(painter, rect.adjusted(3, 3, -3, -3), radius=4, line="bg", line_px=2)
+        paint.box(painter, rect.adjusted(1.3, 1.3, -1.3, -1.3), radius=6, line="focus", line_px=2.6)

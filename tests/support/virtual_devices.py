@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 aten = torch.ops.aten
 _COPIES = {aten._to_copy.default, aten.copy_.default}
@@ -119,24 +118,41 @@ def _is_virtual(device: Any) -> bool:
 
 
 def _dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    flat, spec = tree_flatten((args, kwargs))
+    flat: list[torch.Tensor] = []
+    plain_args, plain_kwargs = _unwrapped((args, kwargs), flat)
     wanted = kwargs.get("device")
     if func in _COPIES:
         device = _note_crossing(func, args, wanted)
     else:
         common = _refuse_mixture(func, flat)
         device = torch.device(wanted) if wanted is not None else common
-    plain_args, plain_kwargs = tree_unflatten([real_of(x) if isinstance(x, torch.Tensor) else x for x in flat], spec)
     if wanted is not None:
         plain_kwargs = {**plain_kwargs, "device": torch.device("cpu")}
-    result = tree_map(_settled, func(*plain_args, **plain_kwargs))
+    result = _mapped(func(*plain_args, **plain_kwargs), _settled)
     if func._schema.is_mutable and func._schema.name.endswith("_"):
         return args[0]
     if device is None or not _is_virtual(device):
         return result
-    result = tree_map(lambda x: _wrapped(x, device), result)
+    result = _mapped(result, lambda value: _wrapped(value, device))
     has_virtual = any(isinstance(x, VirtualTensor) for x in flat)
     return return_and_correct_aliasing(func, args, kwargs, result) if has_virtual and func not in _COPIES else result
+
+
+def _unwrapped(value: Any, found: list[torch.Tensor]) -> Any:
+    """The value with plain tensors in place of virtual ones; every tensor met is appended to `found`."""
+    if isinstance(value, torch.Tensor):
+        found.append(value)
+        return real_of(value)
+    if type(value) in (list, tuple):
+        return type(value)(_unwrapped(item, found) for item in value)
+    return {key: _unwrapped(item, found) for key, item in value.items()} if type(value) is dict else value
+
+
+def _mapped(value: Any, function: Any) -> Any:
+    """Apply a function to every tensor of an operation's result."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    return type(value)(_mapped(item, function) for item in value) if type(value) in (list, tuple) else value
 
 
 def _note_crossing(func: Any, args: tuple[Any, ...], wanted: Any) -> torch.device | None:
@@ -153,28 +169,26 @@ def _note_crossing(func: Any, args: tuple[Any, ...], wanted: Any) -> torch.devic
     return destination
 
 
-def _refuse_mixture(func: Any, flat: list[Any]) -> torch.device | None:
+def _refuse_mixture(func: Any, flat: list[torch.Tensor]) -> torch.device | None:
     """The one virtual device among the arguments, or None; raises if there are two kinds of tensors."""
     devices = {x.device for x in flat if isinstance(x, VirtualTensor)}
     if len(devices) > 1:
         raise MixedDevicesError(f"{func} mixes {sorted(map(str, devices))}")
     if devices and func not in _INDEXING:
         for x in flat:
-            if isinstance(x, torch.Tensor) and not isinstance(x, VirtualTensor) and x.dim() > 0:
+            if not isinstance(x, VirtualTensor) and x.dim() > 0:
                 raise MixedDevicesError(
                     f"{func} mixes {next(iter(devices))} and a host tensor of shape {tuple(x.shape)}"
                 )
     return next(iter(devices)) if devices else None
 
 
-def _wrapped(value: Any, device: torch.device) -> Any:
+def _wrapped(value: torch.Tensor, device: torch.device) -> torch.Tensor:
     return (
         VirtualTensor(value, device) if type(value) is not VirtualTensor and isinstance(value, torch.Tensor) else value
     )
 
 
-def _settled(value: Any) -> Any:
+def _settled(value: torch.Tensor) -> torch.Tensor:
     """A wrapper does not carry the lazy conjugate and negative bits of what it holds: carry them out."""
-    if isinstance(value, torch.Tensor) and (value.is_conj() or value.is_neg()):
-        return value.resolve_conj().resolve_neg()
-    return value
+    return value.resolve_conj().resolve_neg() if value.is_conj() or value.is_neg() else value

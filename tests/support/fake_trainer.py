@@ -6,6 +6,8 @@ is chosen by `FAKE_ENGINE`, words separated by commas:
     noise       writes to descriptor 1 in every way there is
     slow        takes 50 ms for a step
     chatty      sends a thousand progress records in each step
+    deaf        sleeps through the step and cannot be interrupted
+    future      says hello in another version of the protocol
     endless     sleeps through the step until it is interrupted
     bug         raises an exception in step 2
     full        finds the disk full in step 2
@@ -15,6 +17,7 @@ is chosen by `FAKE_ENGINE`, words separated by commas:
     abort       prints last words and aborts in step 2
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -25,7 +28,7 @@ from pathlib import Path
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.job import Job, Profile
 from diffusionforce.trainer.__main__ import main
-from diffusionforce.wire import Checkpoint, Done, HeldOut, Sample, Step, Stopped
+from diffusionforce.wire import Checkpoint, Done, HeldOut, Hello, Sample, Step, Stopped
 
 DEED_STEP = 2
 
@@ -61,6 +64,8 @@ class FakeEngine:
             time.sleep(0.05)
         if "endless" in self._deeds:
             time.sleep(300)
+        if "deaf" in self._deeds:
+            _sleep_through()
         if "noise" in self._deeds:
             _make_noise()
         if "chatty" in self._deeds:
@@ -76,6 +81,13 @@ def _make_noise() -> None:
     os.write(1, b'os.write {"kind": "done"}\n')
     subprocess.run([sys.executable, "-c", "print('a program that we started')"], check=True)
     sys.stderr.write("stderr\n")
+
+
+def _sleep_through() -> None:
+    deadline_s = time.monotonic() + 300
+    while time.monotonic() < deadline_s:
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(1)
 
 
 def _bug() -> None:
@@ -132,4 +144,7 @@ def load_fake_engine(profile: Profile) -> FakeEngine:
 
 
 if __name__ == "__main__":
+    if "future" in os.environ.get("FAKE_ENGINE", ""):
+        Hello.model_fields["protocol"].default += 1
+        Hello.model_rebuild(force=True)
     sys.exit(main(Path(sys.argv[1]), load_engine=load_fake_engine))

@@ -168,8 +168,12 @@ def _validated(model: type[_Model], table: Mapping[str, Any], origin: Path | str
 
 
 def describe(model: type[BaseModel], problems: Iterable[ErrorDetails]) -> list[str]:
-    """Say each problem that pydantic found in one sentence that names the field and what is allowed."""
-    return [_sentence(model, problem) for problem in problems]
+    """Say each problem that pydantic found in one sentence that names the field and what is allowed.
+
+    Unknown keys come first: a setting that is misspelt is missing too, and the spelling is the cause.
+    """
+    causes_first = sorted(problems, key=lambda problem: problem["type"] != "extra_forbidden")
+    return [_sentence(model, problem) for problem in causes_first]
 
 
 def _sentence(model: type[BaseModel], problem: ErrorDetails) -> str:

@@ -1,0 +1,105 @@
+"""Arguments, the choice of a command, and the one place where an error becomes words for the terminal."""
+
+import argparse
+import importlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import diffusionforce
+from diffusionforce.cli import listing, running
+from diffusionforce.errors import UserError
+from diffusionforce.wire import Failed, encode
+
+EXIT_FAILED = 1
+
+
+class UsageError(UserError):
+    """Arguments that are not understood."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises instead of ending the process, so that `--json` holds for its complaints too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the arguments.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise UsageError(f"{message[0].upper()}{message[1:]}.", hint=f"Try: {self.prog} --help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code: 0 done, stopped or shown, 1 a problem to act on, 2 a bug of ours.
+
+    Args:
+        arguments: What follows the program's name; None takes it from the process.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["bench"]:
+        return _bench(given[1:])  # Its arguments are its own; argparse would claim those that look like options.
+    try:
+        options = parser().parse_args(given)
+        return options.execute(options)
+    except UserError as error:
+        _tell(error, as_json="--json" in given)
+        return EXIT_FAILED
+    except BrokenPipeError:
+        sys.stderr.close()  # Whoever read our output has read enough; leave without a word at shutdown.
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; each command's function is in `execute`."""
+    top = Parser(prog="diffusionforce", description="Train a LoRA of a diffusion transformer over your graphics cards.")
+    top.add_argument("--version", action="version", version=f"DiffusionForce {diffusionforce.__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+
+    run = commands.add_parser("run", help="train", description="Train a LoRA. Ctrl-C stops and keeps what there is.")
+    run.add_argument("profile", metavar="PROFILE", help="a built-in profile, or the path of a .toml file")
+    run.add_argument("--dataset", metavar="DIR", help="folder of pictures with a .txt caption beside each")
+    run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")
+    run.add_argument("--out", metavar="DIR", help="the run folder to make, instead of one in your data folder")
+    run.add_argument("--devices", metavar="LIST", help="auto, cpu, or cards in order, like cuda:0,cuda:1")
+    run.add_argument("--json", action="store_true", help="print the telemetry, one JSON record a line")
+    run.set_defaults(execute=running.run)
+
+    profiles = commands.add_parser("profiles", help="list the built-in profiles")
+    profiles.set_defaults(execute=listing.show_profiles)
+
+    runs = commands.add_parser("runs", help="list the runs in your data folder, the newest first")
+    runs.set_defaults(execute=listing.show_runs)
+
+    doctor = commands.add_parser("doctor", help="look at the machine and say what works and what to do")
+    doctor.add_argument("--json", action="store_true", help="print the findings as one JSON record")
+    doctor.set_defaults(execute=listing.show_rig)
+
+    gui = commands.add_parser("gui", help="open the window")
+    gui.add_argument("--run", metavar="DIR", help="open it on this run")
+    gui.set_defaults(execute=_open_window)
+
+    commands.add_parser("bench", help="measure the pipeline on this machine")
+    return top
+
+
+def _open_window(options: argparse.Namespace) -> int:
+    # By name, because every other command must start without Qt.
+    window = importlib.import_module("diffusionforce.gui.app")
+    return window.main(["--run", options.run] if options.run else [])
+
+
+def _bench(arguments: Sequence[str]) -> int:
+    command = [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.pipeline.bench", *arguments]
+    return subprocess.run(command, check=False).returncode
+
+
+def _tell(error: UserError, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.buffer.write(encode(Failed(sentence=error.sentence, hint=error.hint, detail=error.detail)))
+        sys.stdout.buffer.flush()
+    else:
+        sys.stderr.write("".join(f"{line}\n" for line in (error.sentence, error.hint) if line))

@@ -1,0 +1,162 @@
+"""`diffusionforce run`: a job made from the arguments, trained by a child process, followed to its end."""
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from diffusionforce.cli.child import StopRequests, TrainerChild
+from diffusionforce.cli.progress import RunView
+from diffusionforce.cli.words import closing_lines
+from diffusionforce.errors import ProfileError, UserError
+from diffusionforce.job import Job, Profile, changed, dataset_folder, find_profile, read_profile, write_job
+from diffusionforce.runs import RunFolder, RunState, new_run_dir
+from diffusionforce.wire import End, Failed, Hello, Stopped, encode, require_protocol
+
+EXIT_OK, EXIT_FAILED, EXIT_BUG = 0, 1, 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, and return the exit code.
+
+    Raises:
+        UserError: The arguments or the profile are refused.
+    """
+    job = job_of(options)
+    RunFolder.check(job.run_dir)
+    follow = _pass_through if options.json else _watch
+    stops = StopRequests()
+    with stops.counted(), tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
+        job_file = Path(folder, "job.toml")
+        write_job(job_file, job)
+        return follow(job, job_file, stops)
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """Return the job that the arguments ask for; relative paths start at the current folder.
+
+    Raises:
+        ProfileError: There is no such profile, or a value is refused.
+    """
+    path = find_profile(options.profile)
+    profile = read_profile(path)
+    if options.steps is not None:
+        profile = _with_steps(profile, options.steps)
+    if options.devices is not None:
+        devices = [device.strip() for device in options.devices.split(",")]
+        profile = changed(profile, {"devices.use": devices}, origin="--devices")
+    dataset_dir, held_out_dir = _pictures(options, profile, profile_dir=path.parent)
+    return Job(
+        profile_name=path.stem,
+        profile=profile,
+        dataset_dir=dataset_dir,
+        held_out_dir=held_out_dir,
+        run_dir=Path(options.out).expanduser().absolute() if options.out else new_run_dir(path.stem),
+    )
+
+
+def _with_steps(profile: Profile, steps: str) -> Profile:
+    """Return the profile with another number of steps, and a warm-up that shrinks along."""
+    before = profile.training
+    without_warmup = changed(profile, {"training.steps": steps, "training.warmup_steps": 0}, origin="--steps")
+    num_steps = without_warmup.training.steps
+    warmup_steps = min(before.warmup_steps, before.warmup_steps * num_steps // before.steps)
+    return changed(without_warmup, {"training.warmup_steps": warmup_steps}, origin="--steps")
+
+
+def _pictures(options: argparse.Namespace, profile: Profile, *, profile_dir: Path) -> tuple[Path, Path | None]:
+    """Return the folders to train on and to measure with; a profile's held-out pictures fit its own dataset only."""
+    own = profile.dataset
+    if options.dataset:
+        return dataset_folder(options.dataset, base=Path.cwd()), None
+    if not own.folder:
+        raise ProfileError(
+            f"The profile {profile.title!r} names no dataset.",
+            hint="Give a folder of captioned pictures with --dataset DIR.",
+        )
+    held_out = dataset_folder(own.held_out_folder, base=profile_dir) if own.held_out_folder else None
+    return dataset_folder(own.folder, base=profile_dir), held_out
+
+
+def _pass_through(job: Job, job_file: Path, stops: StopRequests) -> int:
+    """Print the trainer's telemetry; only if it dies without a last record, add one."""
+    child = TrainerChild(job_file, stops=stops, copy_to=sys.stdout.buffer)
+    has_ended = False
+    for message in child.messages():
+        has_ended |= isinstance(message, End)
+    code = child.wait()
+    if has_ended:
+        return code
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.buffer.write(encode(_crash(job, code)))
+        sys.stdout.buffer.flush()
+    return EXIT_FAILED
+
+
+def _watch(job: Job, job_file: Path, stops: StopRequests) -> int:
+    """Draw what the trainer says, and end with where things lie."""
+    console = Console()
+    child = TrainerChild(job_file, stops=stops)
+    with RunView(job, console=console) as view:
+        end = _follow(child, view, stops)
+    code = child.wait()
+    is_crash = end is None
+    end = end or _crash(job, code, last_words=child.last_words())
+    state = _final_state(job)
+    if state is not None:
+        for line in closing_lines(state, job):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    elif isinstance(end, Stopped):
+        console.print("Stopped before the training began; nothing was written.")
+    if isinstance(end, Failed):
+        # Once there is a run folder, its log has the detail.
+        detail = end.detail if state is None and (is_crash or code == EXIT_BUG) else ""
+        sys.stderr.write("".join(f"{line}\n" for line in (detail, end.sentence, end.hint) if line))
+    return EXIT_FAILED if is_crash else code
+
+
+def _follow(child: TrainerChild, view: RunView, stops: StopRequests) -> End | None:
+    end, num_stops_told = None, 0
+    for message in child.messages():
+        if stops.count > num_stops_told:
+            num_stops_told = stops.count
+            view.tell_stopping(num_stops_told)
+        if isinstance(message, Hello):
+            _require_protocol(message, child)
+        if isinstance(message, End):
+            end = message
+        elif message is not None:
+            view.show(message)
+    return end
+
+
+def _require_protocol(hello: Hello, child: TrainerChild) -> None:
+    try:
+        require_protocol(hello)
+    except UserError:
+        child.kill()
+        raise
+
+
+def _crash(job: Job, code: int, *, last_words: str = "") -> Failed:
+    """Return the last record for a trainer that died without one."""
+    cause = f"signal {-code}" if code < 0 else f"exit code {code}"
+    state = _final_state(job)
+    if state is None:
+        return Failed(
+            sentence=f"The trainer process crashed before it could begin ({cause}).",
+            hint="Run `diffusionforce doctor` to check the installation.",
+            detail=last_words,
+        )
+    return Failed(sentence=f"The run crashed ({cause}). {state.sentence}", hint=state.hint, step=state.step)
+
+
+def _final_state(job: Job) -> RunState | None:
+    """Return how the run stands now that its process is gone, None if it did not get as far as a run folder."""
+    try:
+        return RunFolder.open(job.run_dir).reconciled_state()
+    except UserError:
+        return None

@@ -1,0 +1,66 @@
+"""Numbers and ends of runs in words."""
+
+from pathlib import Path
+
+from diffusionforce.job import Job
+from diffusionforce.runs import RunHeldOut, RunState
+
+GIB = 1024**3
+
+
+def duration(seconds: float) -> str:
+    """Return a time like `1 h 05 min`, `3 min 20 s` or `4.2 s`."""
+    if not seconds < 10 * 365 * 86400:
+        return "unknown"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def memory(size_bytes: int) -> str:
+    """Return a size in GB, or in MB below one."""
+    return f"{size_bytes / GIB:.1f} GB" if size_bytes >= GIB else f"{size_bytes / 1024**2:.0f} MB"
+
+
+def block_ranges(blocks: tuple[int, ...]) -> str:
+    """Return block numbers with neighbours drawn together, like `0-4, 7`."""
+    ranges: list[list[int]] = []
+    for block in sorted(blocks):
+        if ranges and block == ranges[-1][1] + 1:
+            ranges[-1][1] = block
+        else:
+            ranges.append([block, block])
+    return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges) or "none"
+
+
+def change(held_out: RunHeldOut | None) -> str:
+    """Return how far the held-out loss fell, like `38 % lower`; empty if that is not known."""
+    if held_out is None or held_out.fall is None:
+        return ""
+    return f"{abs(held_out.fall) * 100:.0f} % {'lower' if held_out.fall >= 0 else 'higher'}"
+
+
+def measured(held_out: RunHeldOut | None) -> str:
+    """Return the held-out losses, like `0.2146 before, 0.1331 after, 38 % lower`; empty if there are none."""
+    if held_out is None or held_out.before is None:
+        return ""
+    after = f"{held_out.after:.4f} after" if held_out.after is not None else ""
+    return ", ".join(filter(None, [f"{held_out.before:.4f} before", after, change(held_out)]))
+
+
+def closing_lines(state: RunState, job: Job) -> list[str]:
+    """Return how a run that is over ended and what it left behind, one sentence a line. Problems are told elsewhere."""
+    lines = [f"Done: all {state.num_steps} steps."] if state.state == "done" else []
+    lines += [state.sentence] if state.state == "stopped" else []
+    if state.num_samples:
+        lines.append(f"Samples ({state.num_samples}): {Path(job.run_dir, 'samples')}")
+    if state.lora:
+        lines.append(f"LoRA: {Path(job.run_dir, state.lora)}")
+    loss = measured(state.held_out_loss)
+    if loss:
+        lines.append(f"Held-out loss: {loss}.")
+    lines.append(f"Everything about the run: {job.run_dir}")
+    return lines

@@ -1,0 +1,141 @@
+"""The command line up to the moment where it would start a process."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.jobs import picture_folder, small_job
+
+from diffusionforce.cli import main
+from diffusionforce.cli.app import parser
+from diffusionforce.cli.running import job_of
+from diffusionforce.errors import ProfileError
+from diffusionforce.job import builtin_profiles, dataset_folder, read_profile, write_profile
+from diffusionforce.runs import RunFolder
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder with pictures, and a data folder beside them."""
+    picture_folder(tmp_path / "pictures")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    return parser().parse_args(["run", *arguments])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "pocket-dmeo"], "Did you mean pocket-demo?"),
+        (["run", "pocket-demo", "--steps", "many"], "--steps: training.steps is 'many'"),
+        (["run", "pocket-demo", "--steps", "0"], "--steps: training.steps is '0'"),
+        (["run", "pocket-demo", "--devices", "tpu"], "'tpu' is no device"),
+        (["run", "pocket-demo", "--devices", "cuda:0,cuda:0"], "a card is named twice"),
+        (["run", "pocket-demo", "--dataset", "demo:nobody"], "There is no demo dataset 'nobody'"),
+        (["run", "pocket-demo", "--dataset", "pictures", "--out", "pictures"], "already holds a run or other files"),
+        (["run", "pocket-demo", "--dataset", "pictures", "--out", "a/b"], "is not there"),
+        (["run", "pocket-demo", "--dataset", "pictures", "--out", "pictures/0.png/run"], "is a file"),
+        (["run", "wrong.toml"], "training.stpes is not a setting. Did you mean steps?"),
+        (["run", "pocket-demo", "--colour", "red"], "--colour"),
+        (["run"], "PROFILE"),
+        (["rum"], "invalid choice: 'rum'"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_cannot_start_is_one_record_or_one_sentence(
+    place: Path, capfdbinary: pytest.CaptureFixture[bytes], arguments: list[str], words: str, as_json: bool
+):
+    profile = builtin_profiles()["pocket-demo"].read_text()
+    (place / "wrong.toml").write_text(profile.replace("steps = 300", "stpes = 300"))
+    before = sorted(place.rglob("*"))
+    assert main([*arguments, "--json"] if as_json else arguments) == 1
+    stdout, stderr = capfdbinary.readouterr()
+    assert sorted(place.rglob("*")) == before
+    if as_json:
+        record: dict[str, Any] = json.loads(stdout)
+        assert record["kind"] == "failed" and words in record["sentence"]
+        assert stderr == b""
+    else:
+        assert words in stderr.decode().splitlines()[0]
+        assert stdout == b"" and b"Traceback" not in stderr
+
+
+def test_the_demo_keeps_its_held_out_pictures(place: Path):
+    job = job_of(parsed("pocket-demo"))
+    assert job.dataset_dir == dataset_folder("demo:loranne")
+    assert job.held_out_dir == dataset_folder("demo:loranne-held-out")
+    assert job.run_dir.parent == place / "home" / "runs"
+
+
+def test_other_pictures_are_not_measured_with_the_demos(place: Path):
+    job = job_of(parsed("pocket-demo", "--dataset", "pictures", "--out", "out", "--devices", "cpu, cpu"))
+    assert (job.dataset_dir, job.held_out_dir) == (place / "pictures", None)
+    assert (job.run_dir, job.profile.devices.use) == (place / "out", ("cpu", "cpu"))
+
+
+@pytest.mark.parametrize(("steps", "warmup"), [(300, 10), (150, 5), (20, 0), (3000, 10)])
+def test_fewer_steps_shrink_the_warm_up(steps: int, warmup: int):
+    # Symptom: `--steps 5` was refused because the profile warms up over 10 steps.
+    training = job_of(parsed("pocket-demo", "--steps", str(steps))).profile.training
+    assert (training.steps, training.warmup_steps) == (steps, warmup)
+
+
+def test_a_profile_of_ones_own_finds_its_pictures_beside_it(place: Path):
+    profile = read_profile(builtin_profiles()["pocket-demo"])
+    dataset = profile.dataset.model_copy(update={"folder": "pictures", "held_out_folder": "others"})
+    (place / "mine").mkdir()
+    write_profile(place / "mine" / "own.toml", profile.model_copy(update={"dataset": dataset}))
+    job = job_of(parsed("mine/own.toml"))
+    assert (job.profile_name, job.dataset_dir) == ("own", place / "mine" / "pictures")
+    assert job.held_out_dir == place / "mine" / "others"
+    without = dataset.model_copy(update={"folder": ""})
+    write_profile(place / "mine" / "own.toml", profile.model_copy(update={"dataset": without}))
+    with pytest.raises(ProfileError, match="names no dataset"):
+        job_of(parsed("mine/own.toml"))
+
+
+def test_every_builtin_profile_is_listed(capsys: pytest.CaptureFixture[str]):
+    assert main(["profiles"]) == 0
+    assert set(builtin_profiles()) <= set(capsys.readouterr().out.split())
+
+
+def test_runs_are_listed_with_their_states(place: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["runs"]) == 0
+    assert "No runs yet" in capsys.readouterr().out
+    for name, state in [("one", "done"), ("two", "running")]:
+        path = place / "home" / "runs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        run = RunFolder.create(path, small_job(place / name))
+        run.write_state(run.read_state().model_copy(update={"state": state, "process_started_s": 1.0}))
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any("done" in line and "one" in line for line in lines)
+    assert any("crashed" in line and "two" in line for line in lines)
+
+
+def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place: Path):
+    seen: list[list[str]] = []
+
+    class Ended:
+        returncode = 7
+
+    def run(command: list[str], *, check: bool) -> Ended:
+        seen.append(command)
+        return Ended()
+
+    monkeypatch.setattr("subprocess.run", run)
+    assert main(["bench", "--quick", "-n", "3"]) == 7
+    assert seen[0][0] == sys.executable and seen[0][-4:] == ["diffusionforce.pipeline.bench", "--quick", "-n", "3"]
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("DiffusionForce ")

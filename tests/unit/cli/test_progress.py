@@ -1,0 +1,82 @@
+"""What a run looks like in a terminal and in a file."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.support.jobs import small_job
+
+from diffusionforce.cli.progress import RunView
+from diffusionforce.wire import (
+    Checkpoint,
+    DevicePlacement,
+    DeviceReading,
+    HeldOut,
+    Message,
+    Placed,
+    Preparing,
+    Sample,
+    Step,
+    Warn,
+)
+
+GIB = 1024**3
+DEVICE = DeviceReading(
+    device="cuda:0", memory_bytes=2 * GIB, peak_bytes=3 * GIB, memory_total_bytes=16 * GIB, busy=0.5, temperature_c=61
+)
+
+
+def step(number: int) -> Step:
+    return Step(step=number, num_steps=100, loss=0.5, learning_rate=1e-3, seconds=0.5, eta_s=90.0, devices=(DEVICE,))
+
+
+MESSAGES: list[Message] = [
+    Preparing(stage="text", done=3, total=12),
+    Placed(
+        devices=(DevicePlacement(device="cuda:0", name="RTX [5080]", blocks=(0, 1, 2), weights_bytes=GIB),),
+        num_blocks=10,
+        schedule="turns",
+    ),
+    HeldOut(step=0, loss=0.25),
+    Sample(step=0, prompt_index=1, num_prompts=4, prompt="a [red] girl", seed=1, path="samples/a.png", seconds=1),
+    *map(step, range(1, 8)),
+    Checkpoint(step=7, path="checkpoints/l.safetensors", size_bytes=2 * 1024**2),
+    Warn(sentence="It is late.", hint="Go to bed."),
+]
+
+
+def shown(folder: Path, *, is_terminal: bool) -> str:
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=is_terminal, width=100, color_system=None)
+    with RunView(small_job(folder, steps=100), console=console) as view:
+        for message in MESSAGES:
+            view.show(message)
+        view.tell_stopping(1)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_what_stays_is_printed(tmp_path: Path, is_terminal: bool):
+    text = shown(tmp_path, is_terminal=is_terminal)
+    for line in [
+        "cuda:0 (RTX [5080]): blocks 0-2 of 10, 1.0 GB of weights",
+        "Held-out loss at step 0: 0.2500",
+        "Sample 2/4 at step 0: samples/a.png (a [red] girl)",
+        "LoRA of step 7: checkpoints/l.safetensors (2 MB)",
+        "Warning: It is late. Go to bed.",
+        "Stopping after this step; Ctrl-C again to break it off.",
+    ]:
+        assert line in text
+
+
+def test_a_terminal_shows_progress_time_left_and_memory(tmp_path: Path):
+    text = shown(tmp_path, is_terminal=True)
+    assert "7/100" in text
+    assert "loss 0.5000, held-out 0.2500, 0.5 s a step, 1 min 30 s left" in text
+    assert "cuda:0: 2.0 GB of 16.0 GB (peak 3.0 GB), 50 % busy, 61 °C" in text
+
+
+def test_a_file_gets_a_twentieth_of_the_steps(tmp_path: Path):
+    lines = [line for line in shown(tmp_path, is_terminal=False).splitlines() if line.startswith("Step")]
+    assert lines == ["Step 5/100: loss 0.5000, held-out 0.2500, 0.5 s a step, 1 min 30 s left"]

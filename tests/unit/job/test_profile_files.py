@@ -1,0 +1,125 @@
+"""Profiles and jobs on disk: every one that ships loads, and what is wrong is said in words."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.jobs import small_job
+
+from diffusionforce.errors import ProfileError
+from diffusionforce.job import (
+    Profile,
+    builtin_profiles,
+    changed,
+    dataset_folder,
+    find_profile,
+    read_job,
+    read_profile,
+    write_job,
+    write_profile,
+)
+
+MINIMAL = """
+schema_version = 1
+title = "T"
+[model]
+family = "pocket"
+engine = "pocket"
+[training]
+steps = 3
+"""
+
+
+def profile_with(folder: Path, *, old: str = "", new: str = "", extra: str = "") -> Path:
+    assert old in MINIMAL
+    path = folder / "own.toml"
+    path.write_text(MINIMAL.replace(old, new) + extra if old else MINIMAL + extra, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", builtin_profiles())
+def test_every_builtin_profile_loads_and_survives_being_written(name: str, tmp_path: Path):
+    profile = read_profile(find_profile(name))
+    write_profile(tmp_path / "copy.toml", profile)
+    assert read_profile(tmp_path / "copy.toml") == profile
+
+
+def test_the_builtin_profiles_are_the_promised_ones():
+    assert {"klein-9b-1024", "pocket-demo", "wan21-14b"} <= set(builtin_profiles())
+    klein = read_profile(find_profile("klein-9b-1024"))
+    assert (klein.samples.width, klein.samples.height, klein.samples.num_steps) == (1024, 1024, 50)
+
+
+def test_a_job_survives_being_written(tmp_path: Path):
+    job = small_job(tmp_path).model_copy(update={"held_out_dir": tmp_path / "Ünï ☃"})
+    write_job(tmp_path / "job.toml", job)
+    assert read_job(tmp_path / "job.toml") == job
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"old": "steps = 3", "new": "stpes = 3"}, "training.stpes is not a setting. Did you mean steps?"),
+        ({"old": "steps = 3", "new": "steps = 3\nqqqq = 1"}, "training.qqqq is not a setting. Known here: steps,"),
+        ({"old": "steps = 3", "new": ""}, "training.steps is missing."),
+        ({"old": "steps = 3", "new": 'steps = "a lot"'}, "training.steps is 'a lot': input should be a valid integer"),
+        ({"old": "steps = 3", "new": "steps = -1"}, "training.steps is -1: input should be greater than or equal to 1"),
+        ({"old": "steps = 3", "new": "steps = 3\nlearning_rate = inf"}, "training.learning_rate is inf"),
+        ({"old": "steps = 3", "new": "steps = 3\nwarmup_steps = 4"}, "warmup_steps (4) is larger than steps (3)"),
+        ({"old": 'engine = "pocket"', "new": 'engine = "warp"'}, "model.engine is 'warp': input should be 'pocket' or"),
+        ({"old": "schema_version = 1", "new": "schema_version = 2"}, "schema_version is 2: input should be 1"),
+        ({"extra": "[dataset]\nwidth = 100"}, "dataset.width is 100: input should be a multiple of 16"),
+        ({"extra": '[devices]\nuse = ["auto", "cpu"]'}, "auto stands alone"),
+        ({"extra": '[devices]\nuse = ["cpu", "cuda:0"]'}, "cpu and cuda devices cannot share one model"),
+        ({"extra": "[samples]\n[samples]"}, "is not valid TOML"),
+    ],
+)
+def test_a_refused_profile_names_file_field_and_what_is_allowed(tmp_path: Path, change: dict[str, str], words: str):
+    path = profile_with(tmp_path, **change)
+    with pytest.raises(ProfileError) as refusal:
+        read_profile(path)
+    assert refusal.value.sentence.startswith(str(path))
+    assert words in refusal.value.sentence
+
+
+def test_further_problems_are_in_the_hint(tmp_path: Path):
+    path = profile_with(tmp_path, old="steps = 3", new="steps = 0\nbatch_size = 0")
+    with pytest.raises(ProfileError, match="1 more below") as refusal:
+        read_profile(path)
+    assert "training.batch_size is 0" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"title = \xff", "is not UTF-8 text"), (b"\xef\xbb\xbf" + MINIMAL.encode(), "")]
+)
+def test_odd_bytes(tmp_path: Path, content: bytes, words: str):
+    path = tmp_path / "own.toml"
+    path.write_bytes(content)
+    if words:
+        with pytest.raises(ProfileError, match=words):
+            read_profile(path)
+    else:
+        assert read_profile(path).title == "T"
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path):
+    with pytest.raises(ProfileError, match="is not there"):
+        read_profile(tmp_path / "none.toml")
+    with pytest.raises(ProfileError, match="There is no profile"):
+        find_profile(str(tmp_path / "none.toml"))
+
+
+def test_a_change_is_checked_and_named_by_who_asked(tmp_path: Path):
+    profile = read_profile(profile_with(tmp_path))
+    assert changed(profile, {"training.steps": "7"}, origin="--steps").training.steps == 7
+    with pytest.raises(ProfileError, match=r"^--steps: training\.steps is 0"):
+        changed(profile, {"training.steps": 0}, origin="--steps")
+    assert isinstance(profile, Profile) and profile.training.steps == 3
+
+
+def test_dataset_folders(tmp_path: Path):
+    assert dataset_folder("demo:loranne").is_dir()
+    assert dataset_folder("pictures", base=tmp_path) == tmp_path / "pictures"
+    for name in ("demo:nobody", "demo:", "demo:../profiles", "demo:loranne/.."):
+        with pytest.raises(ProfileError, match="There is no demo dataset"):
+            dataset_folder(name)

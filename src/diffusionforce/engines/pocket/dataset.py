@@ -139,13 +139,10 @@ def cover(picture: Image.Image, *, width_px: int, height_px: int) -> Image.Image
     scale = max(width_px / picture.width, height_px / picture.height)
     kept_width, kept_height = width_px / scale, height_px / scale
     left, top = (picture.width - kept_width) / 2, (picture.height - kept_height) / 2
-    # The gap of 1 averages whole pixels first where the picture is much larger: quick, and free of moiré.
-    return picture.resize(
-        (width_px, height_px),
-        Image.Resampling.LANCZOS,
-        box=(left, top, left + kept_width, top + kept_height),
-        reducing_gap=1.0,
-    )
+    # Lanczos rings along the hard outlines of drawings when it shrinks them; Hamming does not and is as sharp.
+    method = Image.Resampling.HAMMING if scale < 1 else Image.Resampling.LANCZOS
+    kept = (left, top, left + kept_width, top + kept_height)
+    return picture.resize((width_px, height_px), method, box=kept)
 
 
 def _to_tensor(picture: Image.Image) -> Tensor:

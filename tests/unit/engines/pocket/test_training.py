@@ -1,0 +1,228 @@
+"""Whole runs of the pocket engine, small enough for a test: 64 pixels, a few steps, the shipped weights."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+from tests.support.jobs import picture_folder, small_job
+
+from diffusionforce.engines.pocket.lora import load_lora
+from diffusionforce.engines.pocket.stepper import DivergedError
+from diffusionforce.engines.pocket.training import PocketEngine
+from diffusionforce.engines.pocket.weights import load_base
+from diffusionforce.errors import DeviceError, ProfileError, WeightsError
+from diffusionforce.job import Job
+from diffusionforce.runs import RunFolder
+from diffusionforce.wire import Checkpoint, Done, HeldOut, Message, Placed, Sample, Step, Stopped, Warn
+
+
+class FakeControls:
+    """Requests that a test makes at will."""
+
+    def __init__(self) -> None:
+        self.stop_requested = False
+        self.save_asked = False
+        self.sample_asked = False
+
+    def take_save_request(self) -> bool:
+        asked, self.save_asked = self.save_asked, False
+        return asked
+
+    def take_sample_request(self) -> bool:
+        asked, self.sample_asked = self.sample_asked, False
+        return asked
+
+
+class Run:
+    """One run and what it reported."""
+
+    def __init__(self, job: Job, react: Callable[[Message, FakeControls], None] | None = None) -> None:
+        self.folder = RunFolder.create(job.run_dir, job)
+        self.messages: list[Message] = []
+        controls = FakeControls()
+
+        def report(message: Message) -> None:
+            self.messages.append(message)
+            if react:
+                react(message, controls)
+
+        engine = PocketEngine()
+        engine.check(job)
+        self.end = engine.train(job, output=self.folder, report=report, controls=controls)
+
+    def of_kind(self, kind: type) -> list:
+        return [message for message in self.messages if isinstance(message, kind)]
+
+    @property
+    def losses(self) -> list[float]:
+        return [step.loss for step in self.of_kind(Step)]
+
+
+def tiny_job(folder: Path, **changes: Any) -> Job:
+    folder.mkdir(exist_ok=True)
+    small: dict[str, Any] = {"dataset__width": 64, "dataset__height": 64}
+    small |= {"samples__width": 64, "samples__height": 64, "samples__num_steps": 2}
+    return small_job(folder, **(small | changes))
+
+
+def test_a_run_from_first_to_last_message(tmp_path: Path) -> None:
+    prompts = ["Blob, waving", "a fox"]
+    job = tiny_job(
+        tmp_path,
+        steps=4,
+        samples__prompts=prompts,
+        samples__every_steps=2,
+        checkpoints__every_steps=1,
+        checkpoints__keep=2,
+        dataset__trigger="Blob",
+    ).model_copy(update={"held_out_dir": picture_folder(tmp_path / "held out", num_pictures=1)})
+    run = Run(job)
+    assert isinstance(run.end, Done)
+    assert run.end.step == 4
+    assert [step.step for step in run.of_kind(Step)] == [1, 2, 3, 4]
+    assert run.of_kind(Step)[-1].learning_rate < run.of_kind(Step)[0].learning_rate
+    assert [(sample.step, sample.prompt_index) for sample in run.of_kind(Sample)] == [
+        (step, index) for step in (0, 2, 4) for index in (0, 1)
+    ]
+    for sample in run.of_kind(Sample):
+        with Image.open(run.folder.root / sample.path) as picture:
+            assert picture.size == (64, 64)
+    before, after = run.of_kind(HeldOut)
+    assert (before.step, after.step) == (0, 4)
+    assert (run.end.held_out_before, run.end.held_out_after) == (before.loss, after.loss)
+    assert before.loss != after.loss
+    saves = run.of_kind(Checkpoint)
+    assert saves[-1].path == run.end.lora == "checkpoints/blob.safetensors"
+    assert sorted(path.name for path in run.folder.checkpoints_dir.iterdir()) == [
+        "blob.safetensors",
+        "blob_step_000002.safetensors",
+        "blob_step_000003.safetensors",
+    ]
+    (placed,) = run.of_kind(Placed)
+    assert placed.num_blocks == len(placed.devices[0].blocks) == 10
+
+
+def test_the_saved_lora_can_be_loaded(tmp_path: Path) -> None:
+    run = Run(tiny_job(tmp_path, steps=1))
+    transformer = load_base().transformer
+    lora = load_lora(transformer, run.folder.root / run.end.lora)
+    assert lora.rank == 16
+    assert any(layer.lora_B.abs().sum() > 0 for layer in lora.layers.values())
+
+
+def test_samples_and_splitting_leave_the_losses_as_they_are(tmp_path: Path) -> None:
+    plain = Run(tiny_job(tmp_path / "plain", steps=3))
+    sampled = Run(
+        tiny_job(tmp_path / "sampled", steps=3, samples__prompts=["a fox"], samples__every_steps=1),
+        # Requests in between change nothing either.
+        lambda message, controls: setattr(controls, "save_asked", isinstance(message, Step)),
+    )
+    split = Run(tiny_job(tmp_path / "split", steps=3, devices__use=["cpu", "cpu", "cpu"]))
+    recomputed = Run(tiny_job(tmp_path / "recomputed", steps=3, training__gradient_checkpointing=True))
+    assert sampled.losses == plain.losses
+    assert split.losses == pytest.approx(plain.losses, rel=1e-6)
+    assert recomputed.losses == pytest.approx(plain.losses, rel=1e-6)
+    assert [device.blocks for device in split.of_kind(Placed)[0].devices] == [(0, 1, 2), (3, 4, 5, 6), (7, 8, 9)]
+
+
+def test_accumulating_equals_a_larger_batch(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {"steps": 2, "dataset__regularisation_share": 0.0}
+    large = Run(tiny_job(tmp_path / "large", training__batch_size=2, **changes))
+    summed = Run(tiny_job(tmp_path / "summed", training__batch_size=1, training__gradient_accumulation=2, **changes))
+    # The noise is drawn in another order, so the losses agree in kind and not in value.
+    assert summed.losses[0] == pytest.approx(large.losses[0], rel=0.9)
+    assert summed.of_kind(Step)[0].grad_norm == pytest.approx(large.of_kind(Step)[0].grad_norm, rel=2)
+
+
+def test_training_learns(tmp_path: Path) -> None:
+    job = tiny_job(tmp_path, steps=25, training__learning_rate=0.01, dataset__regularisation_share=0.0).model_copy(
+        update={"held_out_dir": picture_folder(tmp_path / "held out", num_pictures=2)}
+    )
+    end = Run(job).end
+    assert isinstance(end, Done)
+    assert end.held_out_before is not None
+    assert end.held_out_after is not None
+    assert end.held_out_after < 0.5 * end.held_out_before
+
+
+def test_a_stop_keeps_what_was_learnt(tmp_path: Path) -> None:
+    def stop_after_two(message: Message, controls: FakeControls) -> None:
+        controls.stop_requested = isinstance(message, Step) and message.step == 2
+
+    run = Run(tiny_job(tmp_path, steps=50), stop_after_two)
+    assert isinstance(run.end, Stopped)
+    assert run.end.step == 2
+    assert run.end.lora == "checkpoints/loranne_step_000002.safetensors"
+    assert (run.folder.root / run.end.lora).is_file()
+
+
+@pytest.mark.parametrize("kind", ["preparing", "placement", "sample"])
+def test_a_stop_before_the_first_step_leaves_no_lora(tmp_path: Path, kind: str) -> None:
+    def stop_there(message: Message, controls: FakeControls) -> None:
+        controls.stop_requested = controls.stop_requested or message.kind == kind
+
+    run = Run(tiny_job(tmp_path, samples__prompts=["a fox", "a frog"]), stop_there)
+    assert run.end == Stopped(step=0, lora="")
+    assert not run.of_kind(Step)
+    assert list(run.folder.checkpoints_dir.iterdir()) == []
+
+
+def test_requests_are_answered_after_the_step(tmp_path: Path) -> None:
+    def ask(message: Message, controls: FakeControls) -> None:
+        if isinstance(message, Step) and message.step == 1:
+            controls.save_asked = controls.sample_asked = True
+
+    run = Run(tiny_job(tmp_path, steps=3, samples__prompts=["a fox"], samples__before_training=False), ask)
+    assert [sample.step for sample in run.of_kind(Sample)] == [1, 3]
+    assert [save.step for save in run.of_kind(Checkpoint)] == [1, 3]
+
+
+def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
+    job = tiny_job(
+        tmp_path, steps=5, checkpoints__every_steps=1, training__learning_rate=1e6, training__max_grad_norm=0
+    )
+    with pytest.raises(DivergedError, match="broke down at step") as caught:
+        Run(job)
+    assert "training.learning_rate (now 1e+06)" in caught.value.hint
+    for path in (job.run_dir / "checkpoints").iterdir():
+        assert torch.isfinite(load_lora(load_base().transformer, path).parameters()[1]).all()
+
+
+def test_small_datasets_are_not_split_and_larger_ones_are(tmp_path: Path) -> None:
+    small = Run(tiny_job(tmp_path / "small", steps=1))
+    assert any("too small" in warning.sentence for warning in small.of_kind(Warn))
+    folder = picture_folder(tmp_path / "ten", num_pictures=3)
+    for index in range(3, 10):
+        Image.new("RGB", (64, 64), (20 * index, 90, 0)).save(folder / f"{index}.png")
+        (folder / f"{index}.txt").write_text(f"Blob, picture {index}", encoding="utf-8")
+    large = Run(tiny_job(tmp_path / "large", steps=1, dataset_dir=folder))
+    assert len(large.of_kind(HeldOut)) == 2
+
+
+def test_long_captions_are_told_about(tmp_path: Path) -> None:
+    folder = picture_folder(tmp_path / "wordy")
+    (folder / "0.txt").write_text(" ".join(f"word{index}" for index in range(40)), encoding="utf-8")
+    run = Run(tiny_job(tmp_path, steps=1, dataset_dir=folder))
+    assert any("1 caption is longer than the 24 words" in warning.sentence for warning in run.of_kind(Warn))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"model__family": "wan"}, ProfileError, "model.family = 'wan'"),
+        ({"training__timestep_sampling": "flux2_shift"}, ProfileError, "timestep_sampling = 'flux2_shift'"),
+        ({"samples__num_frames": 9}, ProfileError, "num_frames = 9"),
+        ({"model__weights": "/nowhere/x.safetensors"}, WeightsError, "/nowhere/x.safetensors"),
+        ({"devices__use": ["cuda:7"]}, DeviceError, "cuda:7"),
+        ({"devices__use": ["cpu"] * 11}, DeviceError, "11 devices"),
+    ],
+)
+def test_jobs_that_cannot_run_are_refused(
+    tmp_path: Path, changes: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        PocketEngine().check(small_job(tmp_path, **changes))
+    assert words in str(caught.value)

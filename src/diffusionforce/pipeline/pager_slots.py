@@ -78,6 +78,7 @@ class SlotPlanner:
         self._ahead = 0
         self._active: int | None = None
         self.held: list[int | None] = [None] * num_slots
+        self._due: list[float] = [-1.0] * num_slots  # when each held block is next visited, as far as was looked
 
     @property
     def active(self) -> int | None:
@@ -89,6 +90,7 @@ class SlotPlanner:
         self._order = order
         self._position = -1
         self._ahead = 0
+        self._due = [-1.0] * len(self.held)
 
     def slot_of(self, block: int) -> int | None:
         """The slot that holds `block` or that it is on its way to; None when it is in neither."""
@@ -138,6 +140,7 @@ class SlotPlanner:
     def _put(self, slot: int | None, block: int) -> Load:
         assert slot is not None, "with two slots, one is always free for a block that must be here now"
         self.held[slot] = block
+        self._due[slot] = -1.0
         return Load(slot=slot, block=block)
 
     def _furthest(self, *, needed_after: int | None) -> int | None:
@@ -148,10 +151,11 @@ class SlotPlanner:
                 continue
             if block is None:
                 return slot
-            visit = self._order.next_visit(block, after=self._position)
-            distance = float("inf") if visit is None else float(visit)
-            if distance > best_visit:
-                best, best_visit = slot, distance
+            if self._due[slot] <= self._position:
+                visit = self._order.next_visit(block, after=self._position)
+                self._due[slot] = float("inf") if visit is None else float(visit)
+            if self._due[slot] > best_visit:
+                best, best_visit = slot, self._due[slot]
         if needed_after is not None and best_visit <= needed_after:
             return None
         return best

@@ -55,7 +55,10 @@ class Preferences:
     @dataset.setter
     def dataset(self, folder: str) -> None:
         self._store.setValue("dataset", folder)
-        if folder and not folder.startswith("demo:"):
+
+    def remember_folder(self, folder: str) -> None:
+        """Put a dataset folder that turned out usable at the head of the recent ones."""
+        if not folder.startswith("demo:"):
             recent = [folder, *(path for path in self.recent_datasets if path != folder)]
             self._store.setValue("recent_datasets", "\n".join(recent[:MAX_RECENT]))
 

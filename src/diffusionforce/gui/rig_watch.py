@@ -15,6 +15,7 @@ from diffusionforce.rig import Card, Reading, RigReport
 from diffusionforce.runs import data_dir
 
 READ_MS = 1000
+FIRST_READ_MS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +45,10 @@ class RigWatch(QObject):
 
     def start(self) -> None:
         """Look at the machine, without asking PyTorch, and start reading."""
+        psutil.cpu_percent()
         self.examine(ask_torch=False)
-        self._read()
         self._timer.start()
+        QTimer.singleShot(FIRST_READ_MS, self, self._read)
 
     def examine(self, *, ask_torch: bool) -> None:
         """Look at the machine in full; PyTorch is asked in a process of its own, which takes seconds."""
@@ -64,26 +66,22 @@ class RigWatch(QObject):
     def _read(self) -> None:
         if not self._is_reading:
             self._is_reading = True
-            background.run(self, read_vitals, done=self._on_read, failed=self._on_unreadable)
+            background.run(self, rig.meters.read, done=self._on_read, failed=self._on_unreadable)
 
-    def _on_read(self, vitals: Vitals) -> None:
+    def _on_read(self, cards: tuple[Reading, ...]) -> None:
         self._is_reading = False
-        self.vitals = vitals
-        self.read.emit(vitals)
+        memory = psutil.virtual_memory()
+        self.vitals = Vitals(
+            cards=cards,
+            # psutil measures since the last call on the same thread, so this is always asked on the window's.
+            cpu_load=psutil.cpu_percent() / 100,
+            ram_used_bytes=memory.total - memory.available,
+            ram_total_bytes=memory.total,
+        )
+        self.read.emit(self.vitals)
 
     def _on_unreadable(self, _error: UserError) -> None:
         self._is_reading = False
-
-
-def read_vitals() -> Vitals:
-    """Read the machine once."""
-    memory = psutil.virtual_memory()
-    return Vitals(
-        cards=rig.meters.read(),
-        cpu_load=psutil.cpu_percent() / 100,
-        ram_used_bytes=memory.total - memory.available,
-        ram_total_bytes=memory.total,
-    )
 
 
 def card_name(card: Card) -> str:

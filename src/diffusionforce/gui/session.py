@@ -11,6 +11,7 @@ from diffusionforce.gui.follower import RunFollower
 from diffusionforce.gui.model import outcome
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.model.run_title import long_title, run_title
 from diffusionforce.job import Job, read_job, write_job
 from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Command, Hello, Message
@@ -88,8 +89,13 @@ class RunSession(QObject):
 
     @property
     def title(self) -> str:
-        """Name of the run: that of its folder."""
-        return self.root.name
+        """Name of the run."""
+        return run_title(self.root, self.model.job)
+
+    @property
+    def long_title(self) -> str:
+        """Name of the run that tells it from others of the same profile."""
+        return long_title(self.root, self.model.job)
 
     @property
     def child(self) -> TrainerChild | None:

@@ -86,13 +86,13 @@ QPushButton[kind="ghost"] {{ background: transparent; border: 1px solid transpar
 QPushButton[kind="ghost"]:hover {{ background: {t.hover}; color: {t.text}; }}
 QPushButton[kind="ghost"]:focus {{ border: 2px solid {t.focus}; padding: 0 7px; }}
 QPushButton[kind="ghost"]:disabled {{ color: {t.off}; }}
-QPushButton[size="big"] {{ min-height: 36px; padding: 0 18px; font-size: 14px; }}
-QPushButton[size="big"]:focus {{ min-height: 34px; padding: 0 17px; }}
-QPushButton[size="small"] {{ min-height: 26px; padding: 0 10px; font-size: 12px; }}
-QPushButton[size="small"]:focus {{ min-height: 24px; padding: 0 9px; }}
+QPushButton[scale="big"] {{ min-height: 36px; padding: 0 18px; font-size: 14px; }}
+QPushButton[scale="big"]:focus {{ min-height: 34px; padding: 0 17px; }}
+QPushButton[scale="small"] {{ min-height: 26px; padding: 0 10px; font-size: 12px; }}
+QPushButton[scale="small"]:focus {{ min-height: 24px; padding: 0 9px; }}
 QPushButton[icon_only="1"] {{ padding: 0; min-width: 30px; max-width: 30px; }}
 QPushButton[icon_only="1"]:focus {{ padding: 0; min-width: 28px; max-width: 28px; }}
-QPushButton[icon_only="1"][size="small"] {{ min-width: 26px; max-width: 26px; }}
+QPushButton[icon_only="1"][scale="small"] {{ min-width: 26px; max-width: 26px; }}
 """
 
 

@@ -4,12 +4,15 @@ import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from diffusionforce.datasets import Dataset
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import words
 from diffusionforce.job import Job, Profile, changed, dataset_folder
 from diffusionforce.runs import RunFolder, new_run_dir
+
+if TYPE_CHECKING:
+    from diffusionforce.datasets import Dataset
 
 MIN_FREE_BYTES = 200 * 1024 * 1024
 # Engines that this version can start; the others are shown, with what is missing.
@@ -42,7 +45,7 @@ class Plan:
     profile: Profile | None = None
     profile_problem: UserError | None = None
     dataset_choice: str = ""
-    dataset: Dataset | None = None
+    dataset: "Dataset | None" = None
     dataset_problem: UserError | None = None
     output: Path | None = None
     _suggested: Path | None = field(default=None, repr=False)
@@ -108,9 +111,10 @@ class Plan:
         if self.profile is None or self.profile.model.engine in READY_ENGINES:
             return None
         return UserError(
-            f"{self.profile.title} cannot run yet: the musubi engine, which trains this model, is not installed.",
-            hint="A later version of DiffusionForce installs it. Until then the pocket demo shows every part of the "
-            "app with the small model that comes with it.",
+            f"{self.profile.title} needs the engine Musubi Tuner, which this version of DiffusionForce cannot drive "
+            "yet: it trains the pocket model only.",
+            hint="To train now, use the pocket demo, with your own pictures if you like. Start this profile from the "
+            "command line to see which files it will need.",
         )
 
     def checks(self) -> list[Check]:
@@ -130,7 +134,7 @@ class Plan:
         """Return why Start is off, empty when it is on."""
         blockers = self.blockers()
         if blockers:
-            return f"{blockers[0].text}. {blockers[0].hint}".replace("..", ".").strip()
+            return f"{blockers[0].text}. {blockers[0].hint}".strip()
         return "The dataset is still being checked." if self.is_checking else ""
 
     def job(self) -> Job:
@@ -151,15 +155,17 @@ class Plan:
             return Check(tone="err", text="No profile is chosen", hint="Choose one above.")
         refusal = self.refusal()
         if refusal is not None:
-            return Check(tone="err", text=refusal.sentence.rstrip("."), hint=refusal.hint)
-        return Check(tone="ok", text="The model comes with the app, nothing to download")
+            short = "The profile cannot be used" if self.profile_problem is not None else "This model cannot train yet"
+            return Check(tone="err", text=short, hint=f"{refusal.sentence} {refusal.hint}")
+        return Check(tone="ok", text="The model comes with the app")
 
     def _dataset_checks(self) -> list[Check]:
         if not self.dataset_name:
             return [Check(tone="err", text="No dataset is chosen", hint="Choose a folder of captioned pictures above.")]
         if self.dataset_problem is not None:
             problem = self.dataset_problem
-            return [Check(tone="err", text=problem.sentence.rstrip("."), hint=problem.hint)]
+            hint = f"{problem.sentence} {problem.hint}".strip()
+            return [Check(tone="err", text="The dataset cannot be used", hint=hint)]
         if self.dataset is None:
             return [Check(tone="info", text="Checking the pictures")]
         found = [Check(tone="ok", text=f"{words.count(len(self.dataset.items), 'picture')} decoded and captioned")]

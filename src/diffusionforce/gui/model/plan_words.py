@@ -14,12 +14,13 @@ def short_facts(profile: Profile) -> str:
     if profile.dataset.width != profile.dataset.height:
         size = f"{profile.dataset.width} × {profile.dataset.height} px"
     steps = words.count(profile.training.steps, "step")
-    return f"rank {profile.lora.rank} · {size} · {steps} · {precision(profile)}"
+    number_format = "" if profile.model.precision == "auto" else f"{profile.model.precision} · "
+    return f"{number_format}rank {profile.lora.rank} · {size} · {steps}"
 
 
 def precision(profile: Profile) -> str:
     """Return the number format in words."""
-    return "precision by device" if profile.model.precision == "auto" else profile.model.precision
+    return "the best the device has" if profile.model.precision == "auto" else profile.model.precision
 
 
 def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -50,7 +51,8 @@ def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
             [
                 ("Steps", f"{training.steps:,}"),
                 ("Pictures a step", _batch(profile)),
-                ("Learning rate", _learning_rate(profile)),
+                ("Learning rate", f"{training.learning_rate:g}, {training.schedule}"),
+                ("Warm-up", words.count(training.warmup_steps, "step") if training.warmup_steps else "none"),
                 ("Optimiser", f"{_OPTIMISERS[training.optimizer]}, weight decay {training.weight_decay:g}"),
                 ("Noise levels", training.timestep_sampling.replace("_", "-")),
                 ("Memory saving", "recompute in the backward pass" if training.gradient_checkpointing else "off"),
@@ -126,12 +128,6 @@ def _batch(profile: Profile) -> str:
     if training.gradient_accumulation == 1:
         return f"{training.batch_size}"
     return f"{training.batch_size} × {training.gradient_accumulation} added up"
-
-
-def _learning_rate(profile: Profile) -> str:
-    training = profile.training
-    warmup = f", {training.warmup_steps} steps of warm-up" if training.warmup_steps else ""
-    return f"{training.learning_rate:g}, {training.schedule}{warmup}"
 
 
 def _previews(profile: Profile) -> str:

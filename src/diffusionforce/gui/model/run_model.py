@@ -83,8 +83,12 @@ class RunModel:
         self.steps_s = 0.0
         self._recent_s: deque[float] = deque(maxlen=RECENT_STEPS)
         if job is not None:
-            prompts = tuple(job.profile.samples.prompts)
-            self.samples.expect(prompts, trigger=job.profile.dataset.trigger)
+            before = [0] if job.profile.samples.before_training else []
+            self.samples.expect(
+                job.profile.samples.prompts,
+                trigger=job.profile.dataset.trigger,
+                due=(*before, *self.sample_steps),
+            )
 
     def feed(self, message: Message) -> None:
         """Take one message."""

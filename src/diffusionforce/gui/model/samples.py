@@ -33,10 +33,11 @@ class SampleTable:
         self.rows: list[SampleRow] = []
         self.trigger = ""
         self._pending_step: int | None = None
+        self._due: tuple[int, ...] = ()
 
-    def expect(self, prompts: tuple[str, ...], *, trigger: str) -> None:
-        """Name the prompts before the first sample, so that the table shows its rows at once."""
-        self.trigger = trigger
+    def expect(self, prompts: tuple[str, ...], *, trigger: str, due: tuple[int, ...] = ()) -> None:
+        """Name prompts and steps before the first sample, so that the table has its places at once."""
+        self.trigger, self._due = trigger, due if prompts else ()
         for i, prompt in enumerate(prompts):
             self._row(i).prompt = prompt
 
@@ -57,19 +58,23 @@ class SampleTable:
 
     def finish(self) -> None:
         """Note that no more samples come."""
-        self._pending_step = None
+        self._pending_step, self._due = None, ()
 
     @property
     def steps(self) -> list[int]:
-        """Steps that have a column, ascending, the one being made included."""
-        found = {step for row in self.rows for step in row.paths}
-        return sorted(found | ({self._pending_step} if self._pending_step is not None else set()))
+        """Steps that have a column, ascending: those with samples, the one being made, and those that are due."""
+        pending = set() if self._pending_step is None else {self._pending_step}
+        return sorted(self.drawn_steps | pending | set(self._due))
+
+    @property
+    def drawn_steps(self) -> set[int]:
+        """Steps with at least one sample."""
+        return {step for row in self.rows for step in row.paths}
 
     @property
     def done_steps(self) -> list[int]:
         """Steps of which every prompt has its sample."""
-        found = {step for row in self.rows for step in row.paths}
-        return sorted(step for step in found if all(step in row.paths for row in self.rows))
+        return sorted(step for step in self.drawn_steps if all(step in row.paths for row in self.rows))
 
     @property
     def pending_step(self) -> int | None:
@@ -83,10 +88,9 @@ class SampleTable:
 
     def latest(self) -> tuple[int, list[tuple[SampleRow, str]]]:
         """Return the newest step that has samples, and those: rows with their paths."""
-        with_samples = [step for step in self.steps if any(step in row.paths for row in self.rows)]
-        if not with_samples:
+        if not self.drawn_steps:
             return 0, []
-        step = with_samples[-1]
+        step = max(self.drawn_steps)
         return step, [(row, row.paths[step]) for row in self.rows if step in row.paths]
 
     def lacks_trigger(self, row: SampleRow) -> bool:

@@ -1,16 +1,15 @@
 """The Datasets place: look at the pictures and captions of a folder, with what was found about them."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QFileDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from diffusionforce.datasets import Dataset, Finding, read_folder
 from diffusionforce.errors import UserError
-from diffusionforce.gui import background
+from diffusionforce.gui import background, dataset_reading
 from diffusionforce.gui.model import words
 from diffusionforce.gui.pages.page import Header, Page
-from diffusionforce.gui.pages.run_picks import dataset_title, demo_datasets
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.buttons import Button
@@ -21,7 +20,9 @@ from diffusionforce.gui.widgets.list_item import ListItem
 from diffusionforce.gui.widgets.notices import Banner, Empty
 from diffusionforce.gui.widgets.notices import Finding as FindingLine
 from diffusionforce.gui.widgets.picture_wall import PictureWall
-from diffusionforce.job import dataset_folder
+
+if TYPE_CHECKING:
+    from diffusionforce.datasets import Dataset, Finding
 
 LIST_PX, LIST_COMPACT_PX = 250, 208
 MAX_FINDINGS = 5
@@ -84,15 +85,14 @@ class DatasetsPage(Page):
         """List the folders again; open the first one the first time."""
         self._fill_names()
         if not self._choice:
-            demos = demo_datasets()
-            choice = self._preferences.dataset or (f"demo:{demos[0]}" if demos else "")
+            choice = self._preferences.dataset or next(iter(dataset_reading.demo_choices()), "")
             if choice:
                 self.choose(choice)
 
     def _fill_names(self) -> None:
         clear(self._names)
         groups = (
-            ("WITH THE APP", [f"demo:{name}" for name in demo_datasets()]),
+            ("WITH THE APP", dataset_reading.demo_choices()),
             ("MINE", [path for path in self._preferences.recent_datasets if Path(path).is_dir()]),
         )
         for title, choices in groups:
@@ -100,7 +100,7 @@ class DatasetsPage(Page):
                 self._names.addWidget(Label(title, "caption"))
             for choice in choices:
                 note = "comes with the app" if choice.startswith("demo:") else choice
-                item = ListItem(dataset_title(choice), note, icon="images")
+                item = ListItem(dataset_reading.title(choice), note, icon="images")
                 item.setObjectName(choice)
                 item.setChecked(choice == self._choice)
                 item.clicked.connect(lambda _checked=False, c=choice: self.choose(c))
@@ -117,10 +117,8 @@ class DatasetsPage(Page):
         self._choice = choice
         self._reading += 1
         asked = self._reading
-        if not choice.startswith("demo:"):
-            self._preferences.dataset = choice
         self._fill_names()
-        self.header.set_title(dataset_title(choice), "Checking the pictures")
+        self.header.set_title(dataset_reading.title(choice), "Checking the pictures")
         self._empty.hide()
         self._content.show()
         self.train.setVisible(True)
@@ -129,23 +127,25 @@ class DatasetsPage(Page):
         self.wall.show_items(())
         background.run(
             self,
-            lambda: read_folder(dataset_folder(choice)),
+            lambda: dataset_reading.read(choice),
             done=lambda dataset: self._show(asked, dataset),
             failed=lambda error: self._refuse(asked, error),
         )
 
     def _refuse(self, asked: int, error: UserError) -> None:
         if asked == self._reading:
-            self.header.set_title(dataset_title(self._choice), "cannot be trained on")
+            self.header.set_title(dataset_reading.title(self._choice), "cannot be trained on")
             self.train.allow(False, reason=error.sentence)
             self._findings.addWidget(Banner("err", error.sentence, error.hint))
 
-    def _show(self, asked: int, dataset: Dataset) -> None:
+    def _show(self, asked: int, dataset: "Dataset") -> None:
         if asked != self._reading:
             return
         self.train.allow(True)
+        self._preferences.remember_folder(self._choice)
+        self._fill_names()
         note = f"{words.count(len(dataset.items), 'picture')} with captions in {dataset.root}"
-        self.header.set_title(dataset_title(self._choice), note)
+        self.header.set_title(dataset_reading.title(self._choice), note)
         if dataset.findings:
             self._findings.addWidget(_findings_card(dataset.findings))
         self.wall.show_items(dataset.items)
@@ -156,7 +156,7 @@ class DatasetsPage(Page):
         self._pane.setFixedWidth(LIST_COMPACT_PX if compact else LIST_PX)
 
 
-def _findings_card(findings: tuple[Finding, ...]) -> Card:
+def _findings_card(findings: "tuple[Finding, ...]") -> Card:
     card = Card("Worth knowing before training", f"{words.count(len(findings), 'finding')}", gap=0)
     ordered = sorted(findings, key=lambda finding: not finding.left_out)
     for i, finding in enumerate(ordered[:MAX_FINDINGS]):
@@ -166,6 +166,5 @@ def _findings_card(findings: tuple[Finding, ...]) -> Card:
         sentence = f"{finding.sentence} It is left out." if finding.left_out else finding.sentence
         card.add(FindingLine(tone, sentence, finding.hint))
     if len(ordered) > MAX_FINDINGS:
-        more = f"and {len(ordered) - MAX_FINDINGS} more: run `diffusionforce doctor` on the folder"
-        card.add(Label(more.partition(":")[0], "muted"))
+        card.add(Label(f"and {len(ordered) - MAX_FINDINGS} more like these", "muted"))
     return card

@@ -7,6 +7,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QComboBox, QFrame, QStackedWidget
 
 from diffusionforce.errors import UserError
+from diffusionforce.gui.model.run_title import long_title
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pages.gallery_compare import ComparePane
 from diffusionforce.gui.pages.gallery_files import LoraFilesCard
@@ -20,7 +21,8 @@ from diffusionforce.gui.widgets.layout import clear, column, holder, row
 from diffusionforce.gui.widgets.notices import Banner, Empty
 from diffusionforce.gui.widgets.sample_grid import SampleGrid, step_words
 from diffusionforce.gui.widgets.segmented import Segmented
-from diffusionforce.runs import list_runs, runs_root
+from diffusionforce.job import read_job
+from diffusionforce.runs import RunFolder, list_runs, runs_root
 
 FILES_PX, FILES_COMPACT_PX = 256, 236
 
@@ -136,7 +138,7 @@ class GalleryPage(Page):
     def refresh(self) -> None:
         """Show the samples as they are now."""
         session = self._shown
-        has_samples = session is not None and bool(session.model.samples.steps)
+        has_samples = session is not None and bool(session.model.samples.drawn_steps)
         self._tab_row.setVisible(has_samples)
         self.runs.setVisible(self.runs.count() > 0)
         self.folder.setVisible(session is not None)
@@ -205,15 +207,15 @@ class GalleryPage(Page):
         roots: list[Path] = []
         if self._current is not None:
             live = "" if self._current.is_over else " · live"
-            self.runs.addItem(f"{self._current.title}{live}", str(self._current.root))
+            self.runs.addItem(f"{self._current.long_title}{live}", str(self._current.root))
             roots.append(self._current.root)
         for folder in list_runs(runs_root()):
             if folder.root not in roots:
-                self.runs.addItem(folder.root.name, str(folder.root))
+                self.runs.addItem(_folder_title(folder), str(folder.root))
                 roots.append(folder.root)
         if self._shown is not None:
             if self._shown.root not in roots:
-                self.runs.addItem(self._shown.title, str(self._shown.root))
+                self.runs.addItem(self._shown.long_title, str(self._shown.root))
                 roots.append(self._shown.root)
             self.runs.setCurrentIndex(roots.index(self._shown.root))
 
@@ -237,3 +239,10 @@ class GalleryPage(Page):
                 self.open_run(newest.root)
         self._fill_runs()
         self.refresh()
+
+
+def _folder_title(folder: RunFolder) -> str:
+    try:
+        return long_title(folder.root, read_job(folder.job_path))
+    except UserError:
+        return folder.root.name

@@ -57,7 +57,7 @@ class ComparePane(QWidget):
     def show_table(self, table: SampleTable, root: Path) -> None:
         """Take another table, or the same one after it has grown; the choice stays where it can."""
         self._table, self._root = table, root
-        steps = [step for step in table.steps if any(step in sample_row.paths for sample_row in table.rows)]
+        steps = sorted(table.drawn_steps)
         known = (str(root), tuple(steps), tuple(sample_row.prompt for sample_row in table.rows))
         if known != self._known:
             self._known = known

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.run_title import day_and_time
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.bars import ProgressBar
@@ -77,12 +78,12 @@ class HistoryPage(Page):
         chip = Chip(*LOOKS[state.state])
         chip_box = holder(row(chip, None))
         chip_box.setFixedWidth(96)
-        facts = column(gap=5)
+        facts = column(None, gap=5)
         if state.state != "done" and state.num_steps:
             bar = ProgressBar(height=6, name="Steps")
             bar.show_share(state.step / state.num_steps, tone="focus" if state.state == "running" else "text3")
             facts.addWidget(bar)
-        facts.addWidget(Elided(facts_words(state), "small"))
+        add(facts, Elided(facts_words(state), "small"), None)
         facts_box = holder(facts)
         facts_box.setFixedWidth(300 if not self.compact else 220)
         open_run = Button("Open", size="small")
@@ -115,22 +116,18 @@ def facts_words(state: RunState) -> str:
     steps = f"step {state.step:,} of {state.num_steps:,}"
     fall = state.held_out_loss.fall if state.held_out_loss is not None else None
     if state.state == "done":
-        took = f" in {words.duration(_seconds(state))}" if _seconds(state) else ""
-        loss = f" · held-out loss {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}" if fall is not None else ""
+        took = f" · {words.duration(_seconds(state))}" if _seconds(state) else ""
+        loss = f" · held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}" if fall is not None else ""
         return f"{words.count(state.step, 'step')}{took}{loss}"
     return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
 
 
 def when(iso: str) -> str:
-    """Return a moment as people say it: `today 14:05`, `9 Nov 14:05`."""
+    """Return a moment of a run's state as people say it."""
     try:
-        moment = datetime.fromisoformat(iso).astimezone()
+        return day_and_time(datetime.fromisoformat(iso).astimezone())
     except ValueError:
         return iso
-    now = datetime.now().astimezone()
-    day = "today" if moment.date() == now.date() else f"{moment.day} {moment:%b}"
-    year = f" {moment.year}" if moment.year != now.year else ""
-    return f"{day}{year} {moment:%H:%M}"
 
 
 def _seconds(state: RunState) -> float:

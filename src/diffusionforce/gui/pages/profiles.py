@@ -18,7 +18,7 @@ from diffusionforce.gui.widgets.list_item import ListItem
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Profile, builtin_profiles, read_profile
 
-LIST_PX, LIST_COMPACT_PX = 256, 212
+LIST_PX, LIST_COMPACT_PX = 288, 240
 
 
 class ProfilesPage(Page):

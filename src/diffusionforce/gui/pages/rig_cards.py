@@ -36,7 +36,7 @@ class DevicesCard(Card):
             self._lines.addLayout(column(head, bar, gap=6))
         if not report.cards:
             self._lines.addLayout(processor_line(report))
-            text = "No NVIDIA card was found. The pocket demo trains on the processor, as two stages."
+            text = "No NVIDIA card was found. The pocket demo trains on the processor."
             self._lines.addWidget(Label(text, "small", wrap=True))
 
 

@@ -4,9 +4,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QSizePolicy
+from PySide6.QtWidgets import QApplication, QSizePolicy
 
+from diffusionforce.gui.dataset_reading import folder_title
 from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.model.run_title import day_and_time, started
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pages.run_notice import RunNotice
 from diffusionforce.gui.pages.run_tiles import RunTiles
@@ -19,6 +21,7 @@ from diffusionforce.gui.widgets.device_card import DeviceCard
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.line_chart import ChartData, LineChart
+from diffusionforce.gui.widgets.log_view import LogView
 from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.gui.widgets.swatch import Swatch
 from diffusionforce.gui.widgets.timeline import Timeline
@@ -73,7 +76,7 @@ class RunLivePage(Page):
         self.timeline = Timeline()
         self.previews = PreviewGrid(store, empty="Previews appear here as they are drawn.")
         self.previews.clicked.connect(lambda _index: self.gallery_asked.emit())
-        self.log = QPlainTextEdit()
+        self.log = LogView()
         self._device_cards: list[DeviceCard] = []
         self._devices = column(gap=12)
         self._build()
@@ -119,11 +122,6 @@ class RunLivePage(Page):
         show.clicked.connect(lambda: self._open(self.session.root / "log.txt"))
         card.header.addWidget(copy)
         card.header.addWidget(show)
-        self.log.setObjectName("log")
-        self.log.setReadOnly(True)
-        self.log.setMaximumBlockCount(1000)
-        self.log.setAccessibleName("Log")
-        self.log.setMinimumHeight(84)
         return card.add((self.log, 1))
 
     def _preview_card(self) -> Card:
@@ -141,7 +139,7 @@ class RunLivePage(Page):
             self._session.changed.disconnect(self.refresh)
         self._session = session
         session.changed.connect(self.refresh)
-        self.log.clear()
+        self.log.forget()
         self._log_count = 0
         self._forget_devices()
         self.notice.reset()
@@ -161,7 +159,8 @@ class RunLivePage(Page):
         self._show_log(model)
 
     def _show_header(self, model: RunModel) -> None:
-        facts = [model.job.profile.title if model.job else "", self._dataset_words(model), model.devices.sentence()]
+        moment = started(self.session.root)
+        facts = [day_and_time(moment) if moment else "", self._dataset_words(model), model.devices.sentence()]
         self.header.set_title(self.session.title, " · ".join(fact for fact in facts if fact))
         tone, icon = CHIP_LOOKS.get(model.phase, ("info", "clock"))
         if model.outcome is not None:
@@ -181,11 +180,11 @@ class RunLivePage(Page):
 
     @staticmethod
     def _dataset_words(model: RunModel) -> str:
-        return model.job.dataset_dir.name.replace("-", " ") if model.job else ""
+        return folder_title(model.job.dataset_dir) if model.job else ""
 
     def _show_chart(self, model: RunModel) -> None:
         losses = model.losses
-        marks = [step for step in model.samples.steps if 0 < step <= model.step]
+        marks = [step for step in sorted(model.samples.drawn_steps) if step]
         self.chart.show_data(
             ChartData(
                 steps=losses.steps,
@@ -235,11 +234,7 @@ class RunLivePage(Page):
             return
         self._log_count = model.log_count
         lines = list(model.log)[-min(new, len(model.log)) :]
-        bar = self.log.verticalScrollBar()
-        at_end = bar.value() >= bar.maximum() - 4
-        self.log.appendPlainText("\n".join(lines))
-        if at_end:
-            bar.setValue(bar.maximum())
+        self.log.add_lines(lines)
 
     def _send(self, command: str) -> None:
         self.session.send(Command.model_validate({"command": command}))

@@ -5,14 +5,14 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
 
-from diffusionforce.datasets import Dataset, read_folder
 from diffusionforce.errors import UserError
+from diffusionforce.gui import dataset_reading
 from diffusionforce.gui.model import plan_words, words
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.pick_card import PickCard
-from diffusionforce.job import builtin_profiles, read_profile, shipped_dir
+from diffusionforce.job import builtin_profiles, read_profile
 
 THUMB_PX = 160
 
@@ -43,15 +43,6 @@ class RunPicks(QWidget):
         for card in (self.profile, self.dataset, self.output):
             layout.addWidget(card, 1)
 
-    @staticmethod
-    def read(folder: Path) -> Dataset:
-        """Read a dataset folder; runs on a thread.
-
-        Raises:
-            DatasetError: The folder cannot be used.
-        """
-        return read_folder(folder)
-
     def show_plan(self, plan: Plan) -> None:
         """Show what is chosen."""
         self._plan = plan
@@ -65,7 +56,7 @@ class RunPicks(QWidget):
         self.output.show_choice(plan.output_dir.name, str(plan.output_dir.parent))
 
     def _show_dataset(self) -> None:
-        plan, name = self._plan, dataset_title(self._plan.dataset_name)
+        plan, name = self._plan, dataset_reading.title(self._plan.dataset_name)
         if not plan.dataset_name:
             self.dataset.show_choice("", "a folder of pictures, each with a caption")
         elif plan.dataset_problem is not None:
@@ -95,9 +86,8 @@ class RunPicks(QWidget):
     def _fill_datasets(self) -> None:
         menu = self.dataset.menu
         menu.clear()
-        for name in demo_datasets():
-            choice = f"demo:{name}"
-            action = menu.addAction(f"{dataset_title(choice)} (comes with the app)")
+        for choice in dataset_reading.demo_choices():
+            action = menu.addAction(dataset_reading.title(choice))
             action.triggered.connect(lambda _=False, c=choice: self.dataset_chosen.emit(c))
         recent = [path for path in self._preferences.recent_datasets if Path(path).is_dir()]
         if recent:
@@ -130,19 +120,3 @@ class RunPicks(QWidget):
         path = QFileDialog.getExistingDirectory(self, "Choose an empty folder for this run")
         if path:
             self.output_chosen.emit(path)
-
-
-def demo_datasets() -> list[str]:
-    """Return the names of the demo datasets to train on; their held-out halves are not offered."""
-    root = shipped_dir("demo_datasets")
-    if not root.is_dir():
-        return []
-    folders = (path.name for path in sorted(root.iterdir()) if path.is_dir() and any(path.glob("*.txt")))
-    return [name for name in folders if "held" not in name]
-
-
-def dataset_title(choice: str) -> str:
-    """Return a dataset's name for people: the demo's name, or that of the folder."""
-    if choice.startswith("demo:"):
-        return f"Demo set {choice.removeprefix('demo:').replace('-', ' ').title()}"
-    return Path(choice).name or choice

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QSpinBox, QWidget
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import background
+from diffusionforce.gui import background, dataset_reading
 from diffusionforce.gui.model import plan_words
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.pages.page import Header, Page
@@ -53,6 +53,9 @@ class RunPlanPage(Page):
         self._check_title = Label("Ready to start", "section")
         self._right = holder(column(gap=14))
         self._build(devices)
+        last = preferences.dataset
+        if last and (last.startswith("demo:") or Path(last).is_dir()):
+            self.plan.choose_dataset(last)
         self.choose_profile(preferences.profile or "pocket-demo")
 
     def _build(self, devices: QWidget) -> None:
@@ -73,7 +76,7 @@ class RunPlanPage(Page):
         return card.add(self._events)
 
     def _dataset_card(self) -> Card:
-        card = Card("Pictures")
+        card = self._pictures_card = Card("Pictures")
         card.header.removeWidget(card.note)
         card.header.addWidget(self._dataset_note, 1)
         return card.add(self._pictures)
@@ -112,7 +115,6 @@ class RunPlanPage(Page):
     def choose_dataset(self, folder: str) -> None:
         """Choose a dataset: `demo:NAME` or the path of a folder."""
         self.plan.choose_dataset(folder)
-        self._preferences.dataset = folder
         self._read_dataset()
 
     def choose_output(self, folder: str) -> None:
@@ -125,15 +127,11 @@ class RunPlanPage(Page):
         self._reading += 1
         asked = self._reading
         self.refresh()
-        try:
-            folder = self.plan.dataset_dir
-        except UserError as error:
-            self._on_dataset(asked, error)
-            return
-        if folder is not None:
+        choice = self.plan.dataset_name
+        if choice:
             background.run(
                 self,
-                lambda: self.picks.read(folder),
+                lambda: dataset_reading.read(choice),
                 done=lambda dataset: self._on_dataset(asked, dataset),
                 failed=lambda error: self._on_dataset(asked, error),
             )
@@ -145,6 +143,9 @@ class RunPlanPage(Page):
             self.plan.dataset_problem = answer
         else:
             self.plan.dataset = answer  # type: ignore[assignment]
+            self._preferences.dataset = self.plan.dataset_choice
+            if self.plan.dataset_choice:
+                self._preferences.remember_folder(self.plan.dataset_choice)
         self.refresh()
 
     def refresh(self) -> None:
@@ -190,7 +191,7 @@ class RunPlanPage(Page):
         sections = plan_words.facts(profile)
         known = {name: value for _, facts in sections for name, value in facts}
         for i, name in enumerate(wanted):
-            value = Elided(known[name])
+            value = Elided(known[name].removesuffix(" and at the end"))
             value.setAlignment(Qt.AlignmentFlag.AlignRight)
             self._facts.addWidget(Label(name, "small"), i, 0)
             self._facts.addWidget(value, i, 1)
@@ -199,6 +200,7 @@ class RunPlanPage(Page):
         dataset = self.plan.dataset
         items = dataset.items if dataset is not None else ()
         self._pictures.show_pictures([(item.picture, item.caption) for item in items])
+        self._pictures_card.setVisible(bool(items) or self.plan.is_checking)
         note = str(self.plan.dataset_name)
         if self.plan.is_checking:
             note = "checking"
@@ -214,8 +216,9 @@ class RunPlanPage(Page):
         self._check_title.set_text(title if not self.plan.is_checking or number else "Checking")
         for check in self.plan.checks():
             text = Elided(check.text)
-            line = row(Icon(check.tone, check.tone, 15), (text, 1))
-            self._checks.addLayout(line)
+            line = holder(row(Icon(check.tone, check.tone, 15), (text, 1)))
+            line.setToolTip(f"{check.text}. {check.hint}".strip())
+            self._checks.addWidget(line)
 
     def _on_steps_changed(self, steps: int) -> None:
         self.plan.set_steps(steps)

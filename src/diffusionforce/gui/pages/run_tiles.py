@@ -59,7 +59,7 @@ class RunTiles(QWidget):
         fall = losses.held_out_fall
         if fall is not None and losses.verdict != "rising" and not compact:
             change = f"{words.percent(abs(fall))} {'below' if fall >= 0 else 'above'} the start"
-            text = f"{text}, {change}" if losses.verdict else change
+            text = f"{text}, {change}" if losses.verdict and model.outcome is None else change
         return text, tone
 
     @staticmethod

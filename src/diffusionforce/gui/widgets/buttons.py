@@ -37,7 +37,7 @@ class Button(QPushButton):
         self.setAccessibleName(text or tip)
         self.setToolTip(tip)
         self.setProperty("kind", kind)
-        self.setProperty("size", size)
+        self.setProperty("scale", size)
         self.setProperty("icon_only", "" if text else "1")
         # Not by click: a mouse user should see no ring.
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

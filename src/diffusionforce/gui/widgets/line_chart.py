@@ -96,7 +96,7 @@ class LineChart(QWidget):
         frame = self._frame()
         self._paint_axes(painter, frame)
         painter.save()
-        painter.setClipRect(frame.area.adjusted(-5, -5, 5, 5))
+        painter.setClipRect(frame.area.adjusted(-5, -2, 5, 5))
         self._paint_lines(painter, frame)
         painter.restore()
         if self._cursor is not None and self._data.steps:

@@ -1,13 +1,17 @@
 """Pictures of a dataset with file name and caption, in columns that fill the width exactly."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from diffusionforce.datasets import Item
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.sample_cell import paint_sample
+
+if TYPE_CHECKING:
+    from diffusionforce.datasets import Item
 
 USUAL_PX, GAP_PX, TEXT_PX, EDGE_PX = 176, 12, 74, 320
 
@@ -23,7 +27,7 @@ class PictureWall(QWidget):
         self.setAccessibleName("Pictures and captions")
         store.arrived.connect(lambda _path: self.update())
 
-    def show_items(self, items: tuple[Item, ...]) -> None:
+    def show_items(self, items: "tuple[Item, ...]") -> None:
         """Show pictures with their captions."""
         self._items = items
         self.setAccessibleDescription(f"{len(items)} pictures")
@@ -58,7 +62,7 @@ class PictureWall(QWidget):
                 self._paint_item(painter, whole, item, edge)
         painter.end()
 
-    def _paint_item(self, painter: QPainter, box: QRectF, item: Item, edge: float) -> None:
+    def _paint_item(self, painter: QPainter, box: QRectF, item: "Item", edge: float) -> None:
         picture = self._store.get(item.picture, edge_px=EDGE_PX)
         paint_sample(painter, QRectF(box.left(), box.top(), edge, edge), picture)
         name = QRectF(box.left(), box.top() + edge + 6, edge, 18)

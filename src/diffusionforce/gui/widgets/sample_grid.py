@@ -13,8 +13,9 @@ from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.sample_cell import paint_sample
 
-GAP_PX, HEADER_PX, NAMES_PX = 8, 28, 150
-MIN_CELL_PX, MAX_CELL_PX = 112, 300
+GAP_PX, HEADER_PX = 8, 28
+MIN_NAMES_PX, MAX_NAMES_PX = 150, 260
+MIN_CELL_PX, MAX_CELL_PX = 128, 320
 EDGES_PX = (320, 640)
 
 
@@ -82,40 +83,42 @@ class SampleGrid(QAbstractScrollArea):
         if rows and step is not None:
             self.setAccessibleDescription(f"{rows[self.cell.row].prompt}, {step_words(step)}")
 
-    def _cell_size(self) -> tuple[float, float]:
-        """Return width and height of a cell: the columns share the width, the rows the height."""
+    def _edge(self) -> float:
+        """Return the edge of a cell: as large as it can be while the whole table fits, within limits."""
         columns, rows = max(1, len(self._table.steps)), max(1, len(self._table.rows))
-        width = (self.viewport().width() - NAMES_PX) / columns - GAP_PX
-        height = (self.viewport().height() - HEADER_PX) / rows - GAP_PX
-        edge_w = max(float(MIN_CELL_PX), min(float(MAX_CELL_PX), width))
-        # Pictures are square here; a cell may cut up to a quarter of them to fill the page.
-        edge_h = max(float(MIN_CELL_PX), edge_w * 0.75, min(edge_w, height))
-        return edge_w, min(edge_w, edge_h)
+        width = (self.viewport().width() - MIN_NAMES_PX) / columns - GAP_PX
+        height = (self.viewport().height() - HEADER_PX + GAP_PX) / rows - GAP_PX
+        return max(float(MIN_CELL_PX), min(float(MAX_CELL_PX), width, height))
+
+    def _names_px(self) -> float:
+        """Return the width of the prompts: what the pictures leave, within limits."""
+        left = self.viewport().width() - len(self._table.steps) * (self._edge() + GAP_PX)
+        return max(float(MIN_NAMES_PX), min(float(MAX_NAMES_PX), left))
 
     def _lay_out(self) -> None:
-        width, height = self._cell_size()
-        full_w = NAMES_PX + len(self._table.steps) * (width + GAP_PX)
-        full_h = HEADER_PX + len(self._table.rows) * (height + GAP_PX)
+        step = self._edge() + GAP_PX
+        full_w = self._names_px() + len(self._table.steps) * step
+        full_h = HEADER_PX + len(self._table.rows) * step
         view = self.viewport().size()
         for bar, full, page in (
             (self.horizontalScrollBar(), full_w, view.width()),
             (self.verticalScrollBar(), full_h, view.height()),
         ):
-            bar.setRange(0, max(0, int(full - page - GAP_PX + 1)))
+            bar.setRange(0, max(0, int(full - page - GAP_PX)))
             bar.setPageStep(page)
             bar.setSingleStep(24)
 
     def _box(self, cell: Cell) -> QRectF:
-        width, height = self._cell_size()
-        left = NAMES_PX + cell.column * (width + GAP_PX) - self.horizontalScrollBar().value()
-        top = HEADER_PX + cell.row * (height + GAP_PX) - self.verticalScrollBar().value()
-        return QRectF(left, top, width, height)
+        edge = self._edge()
+        left = self._names_px() + cell.column * (edge + GAP_PX) - self.horizontalScrollBar().value()
+        top = HEADER_PX + cell.row * (edge + GAP_PX) - self.verticalScrollBar().value()
+        return QRectF(left, top, edge, edge)
 
     def _show_cell(self) -> None:
-        box, view = self._box(self.cell), self.viewport().rect()
+        box, view, names_px = self._box(self.cell), self.viewport().rect(), int(self._names_px())
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
-        if box.left() < NAMES_PX:
-            across.setValue(int(across.value() + box.left() - NAMES_PX))
+        if box.left() < names_px:
+            across.setValue(int(across.value() + box.left() - names_px))
         elif box.right() > view.right():
             across.setValue(int(across.value() + box.right() - view.right()))
         if box.top() < HEADER_PX:
@@ -132,9 +135,9 @@ class SampleGrid(QAbstractScrollArea):
         """Paint cells, then the headers over what was scrolled under them."""
         painter = paint.begin(self.viewport())
         view = QRectF(self.viewport().rect())
-        edge = EDGES_PX[0] if self._cell_size()[0] * self.devicePixelRatioF() <= EDGES_PX[0] else EDGES_PX[1]
+        edge = EDGES_PX[0] if self._edge() * self.devicePixelRatioF() <= EDGES_PX[0] else EDGES_PX[1]
         painter.save()
-        painter.setClipRect(view.adjusted(NAMES_PX, HEADER_PX, 0, 0))
+        painter.setClipRect(view.adjusted(self._names_px(), HEADER_PX, 0, 0))
         for row in range(len(self._table.rows)):
             for column in range(len(self._table.steps)):
                 box = self._box(Cell(row, column))
@@ -156,18 +159,19 @@ class SampleGrid(QAbstractScrollArea):
         if path is not None:
             return "" if path.is_file() else "file is gone"
         if step != self._table.pending_step:
-            return "not drawn"
+            return "waiting" if step > max(self._table.drawn_steps, default=0) else "not drawn"
         first_missing = next((i for i, r in enumerate(self._table.rows) if step not in r.paths), -1)
         return "Drawing" if row == first_missing else "waiting"
 
     def _paint_names(self, painter: QPainter, view: QRectF) -> None:
         painter.save()
-        painter.setClipRect(QRectF(0, HEADER_PX, NAMES_PX, view.height() - HEADER_PX))
+        names_px = self._names_px()
+        painter.setClipRect(QRectF(0, HEADER_PX, names_px, view.height() - HEADER_PX))
         wrap = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap)
         for i, row in enumerate(self._table.rows):
             box = self._box(Cell(i, 0))
             leaks = self._table.lacks_trigger(row)
-            area = QRectF(0, box.top(), NAMES_PX - 14, box.height() - (34 if leaks else 0))
+            area = QRectF(0, box.top(), names_px - 14, box.height() - (34 if leaks else 0))
             painter.setFont(theme.font(13, 600))
             painter.setPen(theme.colour("text"))
             lines = paint.lines(
@@ -178,7 +182,7 @@ class SampleGrid(QAbstractScrollArea):
             )
             used = painter.drawText(area, wrap, lines)
             if leaks:
-                note = QRectF(0, _bottom(used) + 4, NAMES_PX - 14, 32)
+                note = QRectF(0, _bottom(used) + 4, names_px - 14, 32)
                 painter.setFont(theme.font(11))
                 painter.setPen(theme.colour("warn"))
                 painter.drawText(note, wrap, "without the trigger word: shows leak")
@@ -186,7 +190,8 @@ class SampleGrid(QAbstractScrollArea):
 
     def _paint_header(self, painter: QPainter, view: QRectF) -> None:
         painter.save()
-        painter.setClipRect(QRectF(NAMES_PX, 0, view.width() - NAMES_PX, HEADER_PX))
+        names_px = self._names_px()
+        painter.setClipRect(QRectF(names_px, 0, view.width() - names_px, HEADER_PX))
         steps, done = self._table.steps, self._table.done_steps
         for column, step in enumerate(steps):
             box = self._box(Cell(0, column))
@@ -206,7 +211,7 @@ class SampleGrid(QAbstractScrollArea):
         painter.restore()
 
     def _cell_at(self, event: QMouseEvent) -> Cell | None:
-        if event.position().x() < NAMES_PX or event.position().y() < HEADER_PX:
+        if event.position().x() < self._names_px() or event.position().y() < HEADER_PX:
             return None
         for row in range(len(self._table.rows)):
             for column in range(len(self._table.steps)):

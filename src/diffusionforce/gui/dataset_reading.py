@@ -1,0 +1,53 @@
+"""Reading a dataset folder, without the window waiting for the libraries that do it.
+
+Pillow and NumPy take a third of the window's start; they are loaded on the thread that reads the first folder.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diffusionforce.job import dataset_folder, shipped_dir
+
+if TYPE_CHECKING:
+    from diffusionforce.datasets import Dataset
+
+# What the characters of the demo datasets are called.
+DEMO_NAMES = {"loranne": "LoRAnne", "rolwayne": "Rolwayne"}
+
+
+def read(choice: str) -> "Dataset":
+    """Read a dataset; call it on a thread.
+
+    Args:
+        choice: `demo:NAME` or the path of a folder.
+
+    Raises:
+        ProfileError: There is no such demo dataset.
+        DatasetError: The folder cannot be used.
+    """
+    from diffusionforce.datasets import read_folder  # noqa: PLC0415 - see above.
+
+    return read_folder(dataset_folder(choice))
+
+
+def demo_choices() -> list[str]:
+    """Return the demo datasets to train on as choices; their held-out halves are not offered."""
+    root = shipped_dir("demo_datasets")
+    if not root.is_dir():
+        return []
+    folders = (path.name for path in sorted(root.iterdir()) if path.is_dir() and any(path.glob("*.txt")))
+    return [f"demo:{name}" for name in folders if "held" not in name]
+
+
+def title(choice: str) -> str:
+    """Return a dataset's name for people: that of the demo, or of the folder."""
+    if choice.startswith("demo:"):
+        name = choice.removeprefix("demo:")
+        return f"{DEMO_NAMES.get(name, name.replace('-', ' '))} demo set"
+    return Path(choice).name or choice
+
+
+def folder_title(folder: Path) -> str:
+    """Return the name of a dataset of which only the folder is known."""
+    is_demo = folder.parent.resolve() == shipped_dir("demo_datasets").resolve()
+    return title(f"demo:{folder.name}") if is_demo else folder.name

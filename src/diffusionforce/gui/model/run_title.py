@@ -1,0 +1,38 @@
+"""What a run is called: people name it by profile and time, or by the folder that they chose."""
+
+import re
+from datetime import datetime
+from pathlib import Path
+
+from diffusionforce.job import Job
+
+_MADE_BY_US = re.compile(r"(\d{4}-\d{2}-\d{2}-\d{6})-.+")
+
+
+def run_title(root: Path, job: Job | None) -> str:
+    """Return the name of a run: the folder's where the user chose it, else the title of the profile."""
+    return job.profile.title if job is not None and started(root) is not None else root.name
+
+
+def long_title(root: Path, job: Job | None) -> str:
+    """Return a name that tells two runs of one profile apart."""
+    moment = started(root)
+    title = run_title(root, job)
+    return title if moment is None or title == root.name else f"{title} · {day_and_time(moment)}"
+
+
+def started(root: Path) -> datetime | None:
+    """Return when a run began, by the name of a folder that we made; None for a folder that the user chose."""
+    match = _MADE_BY_US.fullmatch(root.name)
+    try:
+        return datetime.strptime(match[1], "%Y-%m-%d-%H%M%S").astimezone() if match else None
+    except ValueError:
+        return None
+
+
+def day_and_time(moment: datetime) -> str:
+    """Return a moment as people say it: `today 14:05`, `9 Nov 14:05`, `9 Nov 2025 14:05`."""
+    now = datetime.now().astimezone()
+    day = "today" if moment.date() == now.date() else f"{moment.day} {moment:%b}"
+    year = f" {moment.year}" if moment.year != now.year else ""
+    return f"{day}{year} {moment:%H:%M}"

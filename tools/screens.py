@@ -1,0 +1,245 @@
+"""Draw the window in its states, from the folder of a finished run: `python tools/screens.py OUT --run DIR`.
+
+Every state comes from the same real run: its telemetry is cut where the run is to look live, or ended in another
+way. The pictures are for looking at, by people; `tests/gui` checks what can be checked without eyes.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtCore import QThreadPool
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from diffusionforce.gui import theme
+from diffusionforce.gui.app import application
+from diffusionforce.gui.pages.datasets import DatasetsPage
+from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.sample_grid import Cell
+from diffusionforce.runs import RunFolder
+from diffusionforce.wire import Checkpoint, Failed, Sample, Step, StreamDecoder, encode
+
+LIVE_SHARE = 0.62
+SIZES = ((1440, 900), (1100, 720))
+SETTLE_MS = 700
+
+
+def main() -> int:
+    """Draw everything that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path, help="folder for the pictures")
+    parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
+    parser.add_argument("--themes", default="dark,light")
+    parser.add_argument("--only", default="", help="names of screens, separated by commas")
+    parser.add_argument("--large", action="store_true", help="also draw everything at a scale of 150 %%")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.large and "QT_SCALE_FACTOR" not in os.environ:
+        environment = {**os.environ, "QT_SCALE_FACTOR": "1.5"}
+        command = [argument for argument in sys.argv if argument != "--large"]
+        subprocess.run([sys.executable, *command], env=environment, check=True)
+    draw(arguments.out, arguments.run, arguments.themes.split(","), [n for n in arguments.only.split(",") if n])
+    return 0
+
+
+def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
+    """Draw the screens in each theme and size."""
+    scale = os.environ.get("QT_SCALE_FACTOR", "")
+    with tempfile.TemporaryDirectory(prefix="diffusionforce-screens-") as home:
+        os.environ["DIFFUSIONFORCE_HOME"] = home
+        runs = derived_runs(run, Path(home) / "runs")
+        app = application()
+        for name in themes:
+            theme.apply(app, "light" if name == "light" else "dark")
+            for width, height in SIZES if not scale else SIZES[1:]:
+                for screen, show in SCREENS.items():
+                    if only and screen not in only:
+                        continue
+                    window = Window(Preferences(Path(home) / "window.ini"))
+                    window.resize(width, height)
+                    window.show()
+                    show(window, runs)
+                    QTest.qWait(SETTLE_MS)
+                    suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
+                    window.grab().save(str(out / f"{screen}{suffix}.png"))
+                    close(window)
+        QThreadPool.globalInstance().waitForDone()
+
+
+def close(window: Window) -> None:
+    """Close a window and let it be deleted."""
+    window.close()
+    window.deleteLater()
+    QApplication.processEvents()
+
+
+def derived_runs(run: Path, root: Path) -> dict[str, Path]:
+    """Make a done, a live, a failed, a stopped and a crashed run of one finished run."""
+    root.mkdir(parents=True)
+    made: dict[str, Path] = {}
+    for i, kind in enumerate(("stopped", "crashed", "failed", "live", "done")):
+        path = root / f"{time.strftime('%Y-%m-%d')}-{10 + i:02d}0000-{RunFolder(run).read_state().profile_name}"
+        shutil.copytree(run, path)
+        made[kind] = path
+        if kind != "done":
+            cut_short(RunFolder(path), kind)
+    return made
+
+
+def cut_short(folder: RunFolder, kind: str) -> None:
+    """Cut the telemetry of a run and end it in another way, or let it look as if it went on."""
+    decoder = StreamDecoder()
+    kept = []
+    last = 0
+    state = folder.read_state()
+    for message in decoder.feed(folder.telemetry_path.read_bytes()):
+        if isinstance(message, Step):
+            if message.step > state.num_steps * LIVE_SHARE:
+                break
+            last = message.step
+        kept.append(message)
+    for path in [*folder.samples_dir.rglob("*.png"), *folder.checkpoints_dir.rglob("*.safetensors")]:
+        told = {message.path for message in kept if isinstance(message, Sample | Checkpoint)}
+        if path.relative_to(folder.root).as_posix() not in told:
+            path.unlink()
+    if kind == "failed":
+        kept.append(
+            Failed(
+                sentence=f"The disk is full: step {last} could not be saved.",
+                hint="Free some space and start again. The files that were saved before are good.",
+                detail="OSError: [Errno 28] No space left on device",
+                step=last,
+            )
+        )
+    folder.telemetry_path.write_bytes(b"".join(encode(message) for message in kept))
+    me = psutil.Process()
+    changes: dict[str, object] = {"step": last, "lora": folder.newest_checkpoint(), "num_samples": folder.num_samples()}
+    if kind in {"live", "crashed"}:
+        alive = kind == "live"
+        changes |= {"state": "running", "ended_at": "", "pid": me.pid if alive else 2**22 + 7}
+        changes["process_started_s"] = me.create_time()
+    else:
+        changes["state"] = kind
+    if kind == "failed":
+        changes["sentence"] = f"The disk is full: step {last} could not be saved."
+    folder.write_state(state.model_copy(update=changes))
+
+
+def _plan(window: Window, _runs: dict[str, Path]) -> None:
+    window.run_place.plan.choose_profile("pocket-demo")
+
+
+def _plan_refused(window: Window, _runs: dict[str, Path]) -> None:
+    window.run_place.plan.choose_profile("klein-9b-1024")
+    window.run_place.plan.choose_dataset("demo:rolwayne")
+
+
+def _plan_problem(window: Window, runs: dict[str, Path]) -> None:
+    window.run_place.plan.choose_profile("pocket-demo")
+    window.run_place.plan.choose_dataset(str(runs["done"]))
+
+
+def _run(kind: str) -> Callable[[Window, dict[str, Path]], None]:
+    def show(window: Window, runs: dict[str, Path]) -> None:
+        window.open_run(runs[kind])
+
+    return show
+
+
+def _stopping(window: Window, runs: dict[str, Path]) -> None:
+    window.open_run(runs["live"])
+    QTest.qWait(SETTLE_MS)
+    window.run_place.live.notice.ask_stop()
+
+
+def _gallery(kind: str) -> Callable[[Window, dict[str, Path]], None]:
+    def show(window: Window, runs: dict[str, Path]) -> None:
+        window.open_run(runs[kind])
+        window.go("gallery")
+        QTest.qWait(SETTLE_MS)
+        window.gallery.grid.choose(Cell(1, 1))
+
+    return show
+
+
+def _large(window: Window, runs: dict[str, Path]) -> None:
+    _gallery("done")(window, runs)
+    window.gallery.grid.choose(Cell(0, 3))
+    window.gallery.grid.opened.emit()
+
+
+def _compare(window: Window, runs: dict[str, Path]) -> None:
+    _gallery("done")(window, runs)
+    window.gallery.tabs.choose(1)
+    window.gallery.tabs.chosen.emit(1)
+    window.gallery.compare.choose(row=0)
+
+
+def _gallery_empty(window: Window, runs: dict[str, Path]) -> None:
+    os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"] / "nowhere")
+    window.go("gallery")
+    os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"].parents[1])
+
+
+def _history_empty(window: Window, runs: dict[str, Path]) -> None:
+    os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"] / "nowhere")
+    window.go("history")
+    QTest.qWait(SETTLE_MS)
+    os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"].parents[1])
+
+
+def _place(key: str) -> Callable[[Window, dict[str, Path]], None]:
+    return lambda window, _runs: window.go(key)
+
+
+def _datasets(window: Window, _runs: dict[str, Path]) -> None:
+    window.go("datasets")
+    page = window.place("datasets")
+    assert isinstance(page, DatasetsPage)
+    page.choose("demo:rolwayne")
+    QTest.qWait(SETTLE_MS * 2)
+
+
+def _rig(window: Window, _runs: dict[str, Path]) -> None:
+    window.go("rig")
+    QTest.qWait(9000)
+
+
+SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
+    "run-plan": _plan,
+    "run-plan-refused": _plan_refused,
+    "run-plan-problem": _plan_problem,
+    "run-live": _run("live"),
+    "run-stop-question": _stopping,
+    "run-done": _run("done"),
+    "run-stopped": _run("stopped"),
+    "run-failed": _run("failed"),
+    "run-crashed": _run("crashed"),
+    "gallery-live": _gallery("live"),
+    "gallery-done": _gallery("done"),
+    "gallery-large": _large,
+    "gallery-compare": _compare,
+    "gallery-empty": _gallery_empty,
+    "datasets": _datasets,
+    "profiles": _place("profiles"),
+    "history": _place("history"),
+    "history-empty": _history_empty,
+    "rig": _rig,
+    "settings": _place("settings"),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

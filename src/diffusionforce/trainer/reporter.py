@@ -92,7 +92,8 @@ class Outlet:
             self._is_over = True
             self._waiting.clear()
             self._changed.notify_all()
-        self._file.close()
+        with contextlib.suppress(OSError):  # It tells again what the last write told.
+            self._file.close()
 
 
 class Reporter:

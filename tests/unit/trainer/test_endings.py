@@ -1,0 +1,48 @@
+"""Exceptions in words."""
+
+import errno
+from pathlib import Path
+
+import pytest
+import torch
+
+from diffusionforce.errors import WeightsError
+from diffusionforce.trainer.endings import failure
+
+CUDA_WORDS = (
+    "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total capacity of 15.70 GiB of which 1.2 GiB is free."
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "code"),
+    [
+        (WeightsError("No weights.", hint="Get them."), "No weights.", 1),
+        (OSError(errno.ENOSPC, "No space left on device"), "The disk with here is full.", 1),
+        (MemoryError(), "The computer ran out of memory.", 1),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+            "The computer ran out of memory.",
+            1,
+        ),
+        (torch.OutOfMemoryError(CUDA_WORDS), "GPU 1 ran out of memory: 2.50 GiB more did not fit.", 1),
+        (torch.OutOfMemoryError("gone"), "The graphics card ran out of memory.", 1),
+        (ValueError("bad\nworse"), "This is a bug in DiffusionForce (ValueError: bad).", 2),
+        (ValueError(), "This is a bug in DiffusionForce (ValueError: no message).", 2),
+        (OSError(errno.EIO, "Input/output error"), "This is a bug in DiffusionForce (OSError: [Errno 5]", 2),
+        (SystemExit(3), "This is a bug in DiffusionForce (SystemExit: 3).", 2),
+    ],
+)
+def test_each_error_has_its_words_and_exit_code(error: BaseException, sentence: str, code: int):
+    failed, found_code = failure(error, place=Path("here"), step=5)
+    assert failed.sentence.startswith(sentence)
+    assert (found_code, failed.step) == (code, 5)
+    assert failed.hint
+
+
+def test_a_bug_keeps_its_traceback():
+    try:
+        raise ValueError("deep down")
+    except ValueError as error:
+        failed, _ = failure(error, place=Path("here"), step=None)
+    assert "Traceback" in failed.detail and "test_a_bug_keeps_its_traceback" in failed.detail

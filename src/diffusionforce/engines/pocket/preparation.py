@@ -19,7 +19,8 @@ from diffusionforce.engines.pocket.dataset import (
     prepare_pictures,
     prepare_world,
 )
-from diffusionforce.engines.pocket.text import TextEncoder, TextFeatures, words_of
+from diffusionforce.engines.pocket.text import TextEncoder, TextFeatures
+from diffusionforce.engines.pocket.words import words_of
 from diffusionforce.job import Job, Profile
 from diffusionforce.wire import Preparing, Warn
 

@@ -1,14 +1,8 @@
-"""From a prompt to text tokens, without a vocabulary file.
-
-Picture-book prompts have a few hundred words, and a trigger word that nobody has thought of yet. So a word's number
-is computed (two checksums into one table) rather than looked up: every word, known or not, has a code of its
-own, and an unknown one reads as what it is, a name.
+"""From prompts to text tokens: word codes, embedded and read by two small layers.
 
 Legend: B prompts, W = `MAX_WORDS` words, D width of the transformer.
 """
 
-import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,13 +11,7 @@ from torch import Tensor, nn
 
 from diffusionforce.engines.pocket.config import MAX_WORDS, VOCABULARY, PocketConfig
 from diffusionforce.engines.pocket.layers import Attention, FeedForward, normalise
-
-_SKIPPED = frozenset({"a", "an", "the", "of", "and", "with", "is", "are"})
-
-
-def words_of(prompt: str) -> list[str]:
-    """The words of a prompt that count: lower case, no articles and joining words, hyphens closed up."""
-    return [word for word in re.findall(r"[\w']+", prompt.lower().replace("-", "")) if word not in _SKIPPED]
+from diffusionforce.engines.pocket.words import codes_of
 
 
 def tokenise(prompts: Sequence[str]) -> Tensor:
@@ -35,17 +23,7 @@ def tokenise(prompts: Sequence[str]) -> Tensor:
     Returns:
         (B, W, 2) int64: two rows of the word table for each word, zeros where a prompt has ended.
     """
-    rows = [[_codes(word) for word in words_of(prompt)[:MAX_WORDS]] for prompt in prompts]
-    return torch.tensor([row + [(0, 0)] * (MAX_WORDS - len(row)) for row in rows], dtype=torch.int64)
-
-
-def _codes(word: str) -> tuple[int, int]:
-    # Two independent codes: words that share one row by accident still differ in the other.
-    return _row(word.encode()), _row(b"#" + word.encode())
-
-
-def _row(data: bytes) -> int:
-    return zlib.crc32(data) % (VOCABULARY - 1) + 1
+    return torch.tensor([codes_of(prompt) for prompt in prompts], dtype=torch.int64)
 
 
 @dataclass(frozen=True, kw_only=True)

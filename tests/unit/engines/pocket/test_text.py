@@ -4,7 +4,8 @@ import torch
 from tests.support.pocket_models import tiny_text_encoder
 
 from diffusionforce.engines.pocket.config import MAX_WORDS, VOCABULARY
-from diffusionforce.engines.pocket.text import TextFeatures, tokenise, words_of
+from diffusionforce.engines.pocket.text import TextFeatures, tokenise
+from diffusionforce.engines.pocket.words import words_of
 
 
 def test_words_that_say_nothing_are_dropped() -> None:

@@ -5,7 +5,7 @@ split chosen on wrong rates leaves the faster card waiting. So the numbers here 
 (`calibration`), and everything else (the modelled step, the search, the sentences) is computed from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from diffusionforce.errors import DeviceError
@@ -20,7 +20,7 @@ class CardCosts:
     budget_bytes: int
     """The most that training may use on this card."""
     fixed_bytes: int
-    """Used whatever the split: driver context, LoRA weights and optimiser, and the working memory of one block."""
+    """Used whatever the split: driver context, the model outside the blocks, the working memory of one block."""
     forward_s: tuple[float, ...]
     """Seconds of one micro-batch's forward through each block."""
     backward_s: tuple[float, ...]
@@ -42,6 +42,12 @@ class BlockSizes:
     """Frozen weights: resident for good, or paged."""
     kept: tuple[int, ...]
     """Kept from the forward until the backward, for each micro-batch under way (under checkpointing: the input)."""
+    attached: tuple[int, ...] = ()
+    """Stays on the block's card whatever is paged: LoRA weights, gradients, optimiser state. Empty: nothing."""
+
+    def attached_to(self, blocks: Iterable[int]) -> int:
+        """What goes with these blocks, together."""
+        return sum(self.attached[block] for block in blocks) if self.attached else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +104,7 @@ def equal_blocks(
     weights_bytes: int,
     kept_bytes: int,
     crossing_s: float,
+    attached_bytes: int = 0,
     tail_s: float = 0.0,
     between_steps_s: float = 0.0,
 ) -> RigCosts:
@@ -113,6 +120,7 @@ def equal_blocks(
         weights_bytes: Frozen weights of one block.
         kept_bytes: Kept by one block for each micro-batch under way.
         crossing_s: Seconds of one boundary crossing, the same in all directions.
+        attached_bytes: What goes with a block and stays on its card.
         tail_s: See `RigCosts`.
         between_steps_s: See `RigCosts`.
     """
@@ -132,7 +140,11 @@ def equal_blocks(
     one_for_each = range(len(cards))
     return RigCosts(
         cards=cards,
-        blocks=BlockSizes(weights=(weights_bytes,) * num_blocks, kept=(kept_bytes,) * num_blocks),
+        blocks=BlockSizes(
+            weights=(weights_bytes,) * num_blocks,
+            kept=(kept_bytes,) * num_blocks,
+            attached=(attached_bytes,) * num_blocks,
+        ),
         crossing_s=tuple(tuple(0.0 if a == b else crossing_s for b in one_for_each) for a in one_for_each),
         tail_s=tail_s,
         between_steps_s=between_steps_s,

@@ -24,6 +24,7 @@ class Share:
     paged: frozenset[int]
     num_slots: int
     resident_bytes: int
+    """Weights that stay, and what is attached to all of the card's blocks."""
     slots_bytes: int
     kept_bytes: int
     """Activations of the micro-batches under way, at their peak."""
@@ -82,7 +83,8 @@ def share_of(rig: RigCosts, cut: Cut, card: int, *, num_slots: int) -> Share:
     )
     weights = rig.blocks.weights
     kept = _peak_kept_bytes(rig, cut, card)
-    room = costs.budget_bytes - costs.fixed_bytes - kept
+    attached = rig.blocks.attached_to(blocks)
+    room = costs.budget_bytes - costs.fixed_bytes - kept - attached
     resident = sum(weights[block] for block in blocks)
     paged: frozenset[int] = frozenset()
     slots_bytes = 0
@@ -98,7 +100,7 @@ def share_of(rig: RigCosts, cut: Cut, card: int, *, num_slots: int) -> Share:
         blocks=blocks,
         paged=paged,
         num_slots=num_slots if paged else 0,
-        resident_bytes=resident,
+        resident_bytes=resident + attached,
         slots_bytes=slots_bytes,
         kept_bytes=kept,
         fixed_bytes=costs.fixed_bytes,

@@ -1,0 +1,109 @@
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from tests.gui import recorded
+
+from diffusionforce.datasets import read_folder
+from diffusionforce.errors import DatasetError
+from diffusionforce.gui.model.plan import Plan
+from diffusionforce.gui.model.plan_words import facts, short_facts, what_will_happen
+from diffusionforce.job import builtin_profiles, read_profile
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "cats"
+    root.mkdir()
+    for i in range(3):
+        Image.new("RGB", (64, 64)).save(root / f"{i}.png")
+        (root / f"{i}.txt").write_text("LoRAnne, sleeping" if i else "a cat", encoding="utf-8")
+    return root
+
+
+@pytest.fixture
+def plan(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plan:
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path / "home"))
+    made = Plan()
+    made.choose_profile("pocket-demo", recorded.profile())
+    made.choose_dataset(str(folder))
+    made.dataset = read_folder(folder)
+    return made
+
+
+def test_an_empty_plan_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path))
+    texts = [check.text for check in Plan().blockers()]
+    assert texts == ["No profile is chosen", "No dataset is chosen"]
+
+
+def test_a_good_plan_is_ready_and_makes_the_job(plan: Plan, folder: Path):
+    assert plan.start_reason() == ""
+    job = plan.job()
+    assert job.dataset_dir == folder
+    assert job.run_dir == plan.output_dir
+    assert job.profile_name == "pocket-demo"
+
+
+def test_start_waits_for_the_dataset_check(plan: Plan, folder: Path):
+    plan.choose_dataset(str(folder))
+    assert plan.is_checking
+    assert plan.start_reason() == "The dataset is still being checked."
+
+
+def test_a_dataset_that_cannot_be_used_says_why(plan: Plan):
+    plan.dataset, plan.dataset_problem = None, DatasetError("No pictures.", hint="Add some.")
+    assert "No pictures. Add some." in plan.start_reason()
+
+
+def test_captions_without_the_trigger_are_counted(plan: Plan):
+    assert any(c.text == "1 caption without the trigger word LoRAnne" and c.tone == "warn" for c in plan.checks())
+
+
+def test_a_taken_output_folder_keeps_the_run_from_starting(plan: Plan, folder: Path):
+    plan.output = folder
+    assert "already holds" in plan.start_reason()
+
+
+@pytest.mark.parametrize("name", ["klein-9b-1024", "wan21-14b"])
+def test_a_model_that_cannot_train_yet_is_refused_with_the_way_out(plan: Plan, name: str):
+    plan.choose_profile(name, read_profile(builtin_profiles()[name]))
+    refusal = plan.refusal()
+    assert refusal is not None
+    assert "Musubi Tuner" in refusal.sentence
+    assert "pocket demo" in refusal.hint
+    assert refusal.sentence in plan.start_reason()
+
+
+def test_the_held_out_pictures_of_a_profile_go_with_its_own_dataset_only(plan: Plan, folder: Path):
+    plan.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))
+    plan.choose_dataset("")
+    assert plan.held_out_dir is not None
+    plan.choose_dataset(str(folder))
+    assert plan.held_out_dir is None
+
+
+def test_fewer_steps_than_the_warm_up_are_possible(plan: Plan):
+    plan.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))
+    plan.set_steps(4)
+    assert plan.profile is not None
+    assert plan.profile.training.steps == 4
+    assert plan.profile.training.warmup_steps <= 4
+
+
+@pytest.mark.parametrize("name", sorted(builtin_profiles()))
+def test_every_setting_that_people_ask_about_has_words(name: str):
+    profile = read_profile(builtin_profiles()[name])
+    assert f"rank {profile.lora.rank}" in short_facts(profile)
+    assert all(value for _, section in facts(profile) for _, value in section)
+
+
+def test_what_will_happen_is_told_in_order(plan: Plan):
+    told = [what for _, what, _ in what_will_happen(plan)]
+    assert told == [
+        "Prepare: 3 pictures at 256 × 256",
+        "Draw 4 previews before training",
+        "Train 300 steps: about 200 passes over the data",
+        "Draw previews every 100 steps and at the end",
+        "Save the LoRA every 100 steps and at the end",
+    ]

@@ -1,0 +1,35 @@
+from datetime import datetime
+from pathlib import Path
+
+from tests.gui import recorded
+
+from diffusionforce.gui.model.run_title import day_and_time, long_title, run_title, started
+
+
+def test_a_folder_of_ours_is_called_by_its_profile():
+    root = Path("/runs/2026-01-02-100000-pocket-demo")
+    job = recorded.job(root)
+    assert run_title(root, job) == "Pocket demo"
+    assert long_title(root, job).startswith("Pocket demo · 2 Jan")
+
+
+def test_a_folder_that_the_user_named_keeps_its_name():
+    root = Path("/elsewhere/my-cat")
+    assert run_title(root, recorded.job(root)) == "my-cat"
+    assert long_title(root, recorded.job(root)) == "my-cat"
+    assert started(root) is None
+
+
+def test_a_run_without_a_job_is_called_by_its_folder():
+    root = Path("/runs/2026-01-02-100000-pocket-demo")
+    assert run_title(root, None) == root.name
+
+
+def test_a_date_that_does_not_exist_is_no_date():
+    assert started(Path("/runs/2026-13-99-100000-pocket-demo")) is None
+
+
+def test_today_is_called_today():
+    now = datetime.now().astimezone()
+    assert day_and_time(now).startswith("today ")
+    assert day_and_time(now.replace(year=now.year - 2, day=1, month=3)).startswith(f"1 Mar {now.year - 2}")

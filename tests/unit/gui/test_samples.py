@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+from diffusionforce.gui.model.samples import SampleTable
+from diffusionforce.wire import Sample
+
+
+def sample(step: int, index: int, *, path: str = "") -> Sample:
+    prompt = ("a cat", "LoRAnne, waving")[index]
+    path = path or f"samples/{step}-{index}.png"
+    return Sample(step=step, prompt_index=index, num_prompts=2, prompt=prompt, seed=7, path=path, seconds=1)
+
+
+@pytest.fixture
+def table() -> SampleTable:
+    made = SampleTable()
+    made.expect(("a cat", "LoRAnne, waving"), trigger="LoRAnne", due=(0, 100, 200))
+    return made
+
+
+def test_the_places_are_there_before_the_pictures(table: SampleTable):
+    assert [row.prompt for row in table.rows] == ["a cat", "LoRAnne, waving"]
+    assert table.steps == [0, 100, 200]
+    assert table.drawn_steps == set()
+    assert table.latest() == (0, [])
+
+
+def test_a_column_grows_until_every_prompt_has_its_picture(table: SampleTable):
+    table.start_column(0)
+    assert table.pending_step == 0
+    table.add(sample(0, 0))
+    assert table.pending_step == 0
+    assert table.done_steps == []
+    table.add(sample(0, 1))
+    assert table.pending_step is None
+    assert table.done_steps == [0]
+
+
+def test_the_newest_column_may_be_half_full(table: SampleTable):
+    for index in (0, 1):
+        table.add(sample(0, index))
+    table.add(sample(100, 0))
+    step, latest = table.latest()
+    assert step == 100
+    assert [path for _, path in latest] == ["samples/100-0.png"]
+
+
+def test_the_end_of_the_run_takes_the_empty_columns_away(table: SampleTable):
+    for index in (0, 1):
+        table.add(sample(0, index))
+    table.start_column(100)
+    table.finish()
+    assert table.steps == [0]
+
+
+def test_prompts_without_the_trigger_are_told_apart_whatever_the_case(table: SampleTable):
+    assert [table.lacks_trigger(row) for row in table.rows] == [True, False]
+    table.trigger = "loranne"
+    assert not table.lacks_trigger(table.rows[1])
+    table.trigger = ""
+    assert not table.lacks_trigger(table.rows[0])
+
+
+def test_a_path_that_leaves_the_run_folder_is_refused(table: SampleTable, tmp_path: Path):
+    table.add(sample(0, 0))
+    table.add(sample(0, 1, path="../../secret.png"))
+    assert table.path(tmp_path, 0, 0) == tmp_path.resolve() / "samples/0-0.png"
+    assert table.path(tmp_path, 1, 0) is None
+    assert table.path(tmp_path, 5, 0) is None
+    assert table.path(tmp_path, 0, 100) is None

@@ -2,14 +2,18 @@
 
 import argparse
 import importlib
+import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import diffusionforce
 from diffusionforce.cli import listing, running
 from diffusionforce.errors import UserError
+from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Failed, encode
 
 EXIT_FAILED = 1
@@ -17,6 +21,10 @@ EXIT_FAILED = 1
 
 class UsageError(UserError):
     """Arguments that are not understood."""
+
+
+class WindowError(UserError):
+    """A window that cannot be opened here."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -87,9 +95,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _open_window(options: argparse.Namespace) -> int:
-    # By name, because every other command must start without Qt.
-    window = importlib.import_module("diffusionforce.gui.app")
-    return window.main(["--run", options.run] if options.run else [])
+    run = RunFolder.open(Path(options.run)).root if options.run else None
+    displays = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
+        raise WindowError(
+            "There is no display to open the window on.",
+            hint="Train in the terminal instead: diffusionforce run PROFILE. Runs are listed by: diffusionforce runs.",
+        )
+    try:
+        # By name, because every other command must start without Qt.
+        window = importlib.import_module("diffusionforce.gui.app")
+    except ImportError as error:
+        raise WindowError(
+            f"The window cannot be opened: {error}.",
+            hint="Install what is missing; training in the terminal works without it.",
+            detail=traceback.format_exc(),
+        ) from error
+    return window.main(run)
 
 
 def _bench(arguments: Sequence[str]) -> int:

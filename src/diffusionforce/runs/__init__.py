@@ -4,7 +4,7 @@ from diffusionforce.runs.folder import RunFolder, is_process_alive, read_telemet
 from diffusionforce.runs.home import data_dir, runs_root
 from diffusionforce.runs.places import list_runs, new_run_dir
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
-from diffusionforce.runs.storage import is_disk_full, storage_error
+from diffusionforce.runs.storage import is_disk_full, storage_error, write_whole
 
 __all__ = [
     "RunFolder",
@@ -19,4 +19,5 @@ __all__ = [
     "runs_root",
     "storage_error",
     "utc_now",
+    "write_whole",
 ]

@@ -9,11 +9,9 @@ import platformdirs
 def data_dir() -> Path:
     """Return the folder for everything that the product keeps: `DIFFUSIONFORCE_HOME`, or the user's data folder."""
     home = os.environ.get("DIFFUSIONFORCE_HOME")
-    return (
-        Path(home).expanduser().absolute()
-        if home
-        else Path(platformdirs.user_data_dir("DiffusionForce", appauthor=False))
-    )
+    if home:
+        return Path(home).expanduser().absolute()
+    return Path(platformdirs.user_data_dir("DiffusionForce", appauthor=False))
 
 
 def runs_root() -> Path:

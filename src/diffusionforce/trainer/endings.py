@@ -1,5 +1,6 @@
 """Exceptions turned into the last record of a run, in words that help the person who reads them."""
 
+import os
 import re
 import sys
 import traceback
@@ -20,10 +21,10 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
     """Return the last record for an exception that ended a run, and the exit code of the process.
 
     Args:
-        place: What a full disk is named by.
+        place: The run folder. A file in it that cannot be written is no bug of ours.
         step: Last finished step, None when the training had not begun.
     """
-    if isinstance(error, OSError) and is_disk_full(error):
+    if isinstance(error, OSError) and (is_disk_full(error) or _is_inside(error.filename, place)):
         error = storage_error(error, place)
     if isinstance(error, UserError):
         return Failed(sentence=error.sentence, hint=error.hint, detail=error.detail, step=step), EXIT_FAILED
@@ -34,6 +35,10 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
     words = (str(error).strip().splitlines() or ["no message"])[0][:200]
     sentence = f"This is a bug in DiffusionForce ({type(error).__name__}: {words})."
     return Failed(sentence=sentence, hint="Please report it, with the detail.", detail=detail, step=step), EXIT_BUG
+
+
+def _is_inside(filename: object, place: Path) -> bool:
+    return isinstance(filename, str | os.PathLike) and Path(filename).is_relative_to(place)
 
 
 def _out_of_memory(error: BaseException) -> str:

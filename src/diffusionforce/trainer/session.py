@@ -41,6 +41,7 @@ class Session:
         self._place = Path.cwd()
         self._ledger: Ledger | None = None
         self._log: Log | None = None
+        self._has_greeted = False
 
     def run(self, job_file: Path) -> int:
         """Train, report how it ended, and return the exit code of the process."""
@@ -58,10 +59,10 @@ class Session:
 
     def warn(self, warning: Warn) -> None:
         """Send a warning; before `hello`, which comes first, it goes to the log only."""
-        if self._ledger is None:
-            sys.stderr.write(f"{warning.sentence}\n")
-        else:
+        if self._has_greeted:
             self._reporter.report(warning)
+        else:
+            sys.stderr.write(f"{warning.sentence}\n")
 
     def _train_to_an_end(self, job_file: Path) -> tuple[End, int]:
         try:
@@ -80,6 +81,7 @@ class Session:
             return Stopped(step=0)
         folder = self._open_folder(job)
         self._report(_hello(job))
+        self._has_greeted = True
         for finding in dataset.findings:
             self._report(Warn(sentence=finding.sentence, hint=finding.hint))
         end = engine.train(job, output=folder, report=self._report, controls=self._requests)

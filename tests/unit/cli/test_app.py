@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,41 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out.startswith("DiffusionForce ")
+
+
+@pytest.fixture
+def window(monkeypatch: pytest.MonkeyPatch) -> list[Path | None]:
+    """The runs that a stand-in for the window was opened on."""
+    opened: list[Path | None] = []
+    module = types.ModuleType("diffusionforce.gui.app")
+    module.main = lambda run: opened.append(run) or 0  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "diffusionforce.gui.app", module)
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    return opened
+
+
+def test_the_window_opens_on_a_run(place: Path, window: list[Path | None], capsys: pytest.CaptureFixture[str]):
+    run = RunFolder.create(place / "run", small_job(place / "job"))
+    assert main(["gui"]) == main(["gui", "--run", "run"]) == 0
+    assert window == [None, Path("run")] and (place / "run") == run.root
+    assert main(["gui", "--run", "pictures"]) == 1
+    assert "pictures is not a run folder" in capsys.readouterr().err
+    assert len(window) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a display")
+def test_without_a_display_there_is_a_sentence(
+    window: list[Path | None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["gui"]) == 1
+    assert "no display" in capsys.readouterr().err and window == []
+
+
+def test_a_window_that_cannot_be_loaded_is_a_sentence(
+    window: list[Path | None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setitem(sys.modules, "diffusionforce.gui.app", None)
+    assert main(["gui"]) == 1
+    assert capsys.readouterr().err.startswith("The window cannot be opened: ")

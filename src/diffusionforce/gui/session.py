@@ -17,6 +17,7 @@ from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Command, Hello, Message
 
 REPAINT_MS = 100
+LAST_WORDS_BYTES = 4096
 
 
 class RunSession(QObject):
@@ -158,9 +159,9 @@ class RunSession(QObject):
             return result
         if kept is None or kept.kind != "crashed":
             return result
-        return Outcome(
-            kind="crashed", sentence=kept.sentence, hint=kept.hint, detail=result.detail or kept.detail, step=kept.step
-        )
+        # The log file has what the pipe did not carry any more.
+        detail = _last_words(self.root / "log.txt") or result.detail or kept.detail
+        return Outcome(kind="crashed", sentence=kept.sentence, hint=kept.hint, detail=detail, step=kept.step)
 
     def _touch(self) -> None:
         if not self._repaint.isActive():
@@ -170,3 +171,15 @@ class RunSession(QObject):
         if self._job_folder is not None:
             self._job_folder.cleanup()
             self._job_folder = None
+
+
+def _last_words(path: Path) -> str:
+    """Return the end of a log file, from the start of a line."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - LAST_WORDS_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return (text.partition("\n")[2] if size > LAST_WORDS_BYTES else text).strip()

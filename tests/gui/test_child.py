@@ -1,0 +1,187 @@
+"""The trainer as a child of the window: a real process with an engine that pretends."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from diffusionforce.gui.child import TrainerChild
+from diffusionforce.gui.model.outcome import Outcome
+from diffusionforce.gui.session import RunSession
+from diffusionforce.job import Job, write_job
+from diffusionforce.wire import Command, Message
+
+WAIT_MS = 60_000
+
+
+class Ear:
+    """Hears everything that a child says."""
+
+    def __init__(self, child: TrainerChild) -> None:
+        self.messages: list[Message] = []
+        self.log: list[str] = []
+        self.outcome: Outcome | None = None
+        child.message_received.connect(self.messages.append)
+        child.log_received.connect(self.log.append)
+        child.ended.connect(self._end)
+
+    def _end(self, outcome: Outcome) -> None:
+        assert self.outcome is None, "ended twice"
+        self.outcome = outcome
+
+
+@pytest.fixture
+def heard(qtbot: QtBot, job: Job, tmp_path: Path, fake_trainer: Callable[[str], None]) -> Callable[[str], Ear]:
+    """Runs a job with misdeeds and returns what was heard."""
+
+    def run(deeds: str) -> Ear:
+        fake_trainer(deeds)
+        job_file = tmp_path / "job.toml"
+        write_job(job_file, job)
+        child = TrainerChild()
+        ear = Ear(child)
+        child.start(job_file)
+        qtbot.waitUntil(lambda: ear.outcome is not None, timeout=WAIT_MS)
+        return ear
+
+    return run
+
+
+def test_a_run_is_heard_from_hello_to_done(heard: Callable[[str], Ear]):
+    ear = heard("")
+    kinds = [message.kind for message in ear.messages]
+    assert kinds[0] == "hello"
+    assert kinds[-1] == "done"
+    assert kinds.count("step") == 3
+    assert ear.outcome is not None
+    assert ear.outcome.kind == "done"
+
+
+def test_prints_reach_the_log_and_nothing_else(heard: Callable[[str], Ear]):
+    ear = heard("noise")
+    assert {message.kind for message in ear.messages} <= {"hello", "held_out", "step", "checkpoint", "done"}
+    assert any("a program that we started" in line for line in ear.log)
+    assert ear.outcome is not None
+    assert ear.outcome.kind == "done"
+
+
+def test_a_full_disk_is_a_failure_in_words(heard: Callable[[str], Ear]):
+    ear = heard("full")
+    assert ear.outcome is not None
+    assert ear.outcome.kind == "failed"
+    assert "disk" in ear.outcome.sentence.lower()
+
+
+def test_a_bug_is_a_failure_with_its_traceback_hidden(heard: Callable[[str], Ear]):
+    ear = heard("bug")
+    assert ear.outcome is not None
+    assert ear.outcome.kind == "failed"
+    assert "ZeroDivisionError" in ear.outcome.detail
+    assert "Traceback" not in ear.outcome.sentence
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_killed_child_is_a_crash(heard: Callable[[str], Ear]):
+    ear = heard("kill")
+    assert ear.outcome is not None
+    assert ear.outcome.kind == "crashed"
+    assert "SIGKILL" in ear.outcome.sentence
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="aborting shows a dialogue on Windows")
+def test_the_last_words_of_an_abort_are_kept(qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]):
+    fake_trainer("abort")
+    session = RunSession.start(job)
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        pass
+    assert session.model.outcome is not None
+    assert "last words" in session.model.outcome.detail
+    session.close()
+
+
+def test_a_program_that_is_not_there_says_so(qtbot: QtBot, tmp_path: Path):
+    child = TrainerChild()
+    ear = Ear(child)
+    child.start(tmp_path / "job.toml", command=["/nowhere/at/all", "x"])
+    qtbot.waitUntil(lambda: ear.outcome is not None, timeout=WAIT_MS)
+    assert ear.outcome is not None
+    assert ear.outcome.kind == "not_started"
+    assert ear.outcome.detail == "/nowhere/at/all x"
+
+
+SPEAKERS = {
+    "garbage": 'print("this is no record"); print("{broken"); print(\'{"kind":"warning","sentence":"Hm."}\')',
+    "unknown kinds": 'print(\'{"kind":"hologram","x":1}\'); print(\'{"kind":"warning","sentence":"Hm."}\')',
+    "torn lines": (
+        "import sys,time; w=lambda s:(sys.stdout.write(s),sys.stdout.flush(),time.sleep(0.05)); "
+        'w(\'{"kind":"warn\'); w(\'ing","sente\'); w(\'nce":"Hm."}\\n\')'
+    ),
+    "a last line without an end": 'import sys; sys.stdout.write(\'{"kind":"warning","sentence":"Hm."}\')',
+}
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+def test_a_stream_in_disorder_is_survived(name: str, qtbot: QtBot, tmp_path: Path):
+    child = TrainerChild()
+    ear = Ear(child)
+    child.start(tmp_path / "job.toml", command=[sys.executable, "-c", SPEAKERS[name]])
+    qtbot.waitUntil(lambda: ear.outcome is not None, timeout=WAIT_MS)
+    assert [message.kind for message in ear.messages] == ["warning"]
+    assert ear.log == (["this is no record", "{broken"] if name == "garbage" else [])
+    assert ear.outcome is not None
+    assert ear.outcome.kind == "crashed"
+
+
+def test_a_stop_saves_and_stops(qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]):
+    fake_trainer("slow")
+    long_job = job.model_copy(
+        update={
+            "profile": job.profile.model_copy(
+                update={"training": job.profile.training.model_copy(update={"steps": 100_000})}
+            )
+        }
+    )
+    session = RunSession.start(long_job)
+    qtbot.waitUntil(lambda: session.model.step >= 2, timeout=WAIT_MS)
+    session.send(Command(command="save"))
+    qtbot.waitUntil(lambda: bool(session.model.saved), timeout=WAIT_MS)
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        session.stop()
+    assert session.model.outcome is not None
+    assert session.model.outcome.kind == "stopped"
+    assert (long_job.run_dir / session.model.saved[-1].path).is_file()
+    session.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_crash_tells_what_was_kept_and_is_written_down(qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]):
+    fake_trainer("endless")
+    session = RunSession.start(job)
+    qtbot.waitUntil(lambda: session.model.hello is not None and bool(session.model.losses.held_out), timeout=WAIT_MS)
+    child = session.child
+    assert child is not None
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        os.kill(child.pid, signal.SIGKILL)
+    assert session.model.outcome is not None
+    assert session.model.outcome.kind == "crashed"
+    assert "kept" in session.model.outcome.sentence
+    assert '"crashed"' in (job.run_dir / "run.json").read_text(encoding="utf-8")
+    session.close()
+
+
+def test_a_thousand_records_a_step_repaint_ten_times_a_second_at_most(
+    qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("chatty,slow")
+    session = RunSession.start(job)
+    repaints: list[int] = []
+    session.changed.connect(lambda: repaints.append(session.model.step))
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        pass
+    assert session.model.log_count > 1000
+    assert len(repaints) < 40
+    session.close()

@@ -221,7 +221,7 @@ def test_further_ctrl_cs_are_harder(cli: CommandLine, num_presses: int, state: s
     run = first_run(cli)
     for _ in range(num_presses):
         process.send_signal(signal.SIGINT)
-        time.sleep(0.6)
+        time.sleep(1.2)
     process.communicate(timeout=EXIT_WAIT_S)
     assert run.read_state().state == state
     assert not psutil.pid_exists(run.read_state().pid)

@@ -10,7 +10,7 @@ from rich.text import Text
 from diffusionforce.cli.words import change
 from diffusionforce.job import builtin_profiles, read_profile
 from diffusionforce.rig import examine
-from diffusionforce.runs import RunFolder, list_runs, runs_root
+from diffusionforce.runs import RunFolder, data_dir, list_runs, runs_root
 
 EXIT_OK, EXIT_PROBLEM = 0, 1
 _STATE_STYLES = {"running": "cyan", "done": "green", "stopped": "yellow", "failed": "red", "crashed": "red"}
@@ -43,18 +43,18 @@ def show_runs(options: argparse.Namespace) -> int:
 
 def show_rig(options: argparse.Namespace) -> int:
     """Say what was found out about this machine; exit code 1 if something stops training on its cards."""
-    report = examine()
+    report = examine(disk_path=data_dir())
     if options.json:
         sys.stdout.buffer.write(report.to_json().encode() + b"\n")
     else:
         machine, console = report.machine, Console()
         lines = [machine.system, f"Python {machine.python_version}", machine.processor, f"{machine.num_cores} cores"]
-        console.print(Text(", ".join(filter(None, lines))))
+        console.print(Text(", ".join(filter(None, lines))), soft_wrap=True)
         for finding in report.findings:
             style = _FINDING_STYLES[finding.severity]
-            console.print(Text.assemble((f"{finding.severity:>8}  ", style), finding.sentence))
+            console.print(Text.assemble((f"{finding.severity:>8}  ", style), finding.sentence), soft_wrap=True)
             if finding.hint:
-                console.print(Text(f"{'':>8}  {finding.hint}", style="dim"))
+                console.print(Text(f"{'':>8}  {finding.hint}", style="dim"), soft_wrap=True)
     return EXIT_PROBLEM if any(finding.severity == "problem" for finding in report.findings) else EXIT_OK
 
 

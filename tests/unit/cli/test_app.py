@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from tests.support.jobs import picture_folder, small_job
 
-from diffusionforce.cli import main
+from diffusionforce import rig
+from diffusionforce.cli import listing, main
 from diffusionforce.cli.app import parser
 from diffusionforce.cli.running import job_of
 from diffusionforce.errors import ProfileError
@@ -178,3 +179,18 @@ def test_a_window_that_cannot_be_loaded_is_a_sentence(
     monkeypatch.setitem(sys.modules, "diffusionforce.gui.app", None)
     assert main(["gui"]) == 1
     assert capsys.readouterr().err.startswith("The window cannot be opened: ")
+
+
+@pytest.mark.parametrize(("severity", "code"), [("problem", 1), ("warning", 0)])
+def test_the_doctor_shows_findings_and_a_problem_is_an_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], severity: rig.Severity, code: int
+):
+    finding = rig.Finding(severity=severity, sentence="The [fan] is loud.", hint="Oil it.")
+    report = rig.RigReport(machine=rig.read_machine(), cards=(), torch=None, findings=(finding,))
+    monkeypatch.setattr(listing, "examine", lambda disk_path: report)
+    assert main(["doctor"]) == code
+    shown = capfd.readouterr().out
+    assert f"{severity}  The [fan] is loud." in shown and "Oil it." in shown
+    assert main(["doctor", "--json"]) == code
+    record = json.loads(capfd.readouterr().out)
+    assert record["kind"] == "rig" and record["findings"][0]["sentence"] == "The [fan] is loud."

@@ -1,0 +1,106 @@
+"""Counting the bytes that live tensors would take on a card, while code runs on tensors that need no card.
+
+A card's memory is handed out by PyTorch's caching allocator, which rounds sizes up, so adding up numbers of elements
+comes out too small. What counts is each storage once (views share one), rounded as the allocator rounds, from the
+operation that makes it until its last tensor is gone, wherever that tensor was held: by a variable, by autograd, or by
+autograd's own buffers in the middle of a backward pass. A dispatch mode sees every storage as it is made, and a weak
+reference tells when it is gone.
+"""
+
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+_SMALLEST_BYTES = 512
+_LARGE_BYTES = 10 << 20
+_LARGE_SEGMENT_BYTES = 2 << 20
+_SMALLEST_REMAINDER_BYTES = 1 << 20
+
+
+def allocated_bytes(num_bytes: int) -> int:
+    """What the CUDA caching allocator takes for a tensor.
+
+    Sizes are rounded up to 512 bytes. From 10 MiB on a tensor gets a segment of its own, a multiple of 2 MiB, and what
+    is left over is cut off only if it is more than 1 MiB; a smaller rest belongs to the tensor.
+
+    Args:
+        num_bytes: Bytes of the tensor's storage.
+    """
+    size = -(-num_bytes // _SMALLEST_BYTES) * _SMALLEST_BYTES
+    if size < _LARGE_BYTES:
+        return size
+    segment = -(-size // _LARGE_SEGMENT_BYTES) * _LARGE_SEGMENT_BYTES
+    return segment if segment - size <= _SMALLEST_REMAINDER_BYTES else size
+
+
+class StorageCounter(TorchDispatchMode):
+    """Counts live storages, and the most that were alive at once, for one or several owners.
+
+    Works on fake tensors and on real ones. Everything made while the mode is active counts for the current `owner`,
+    for as long as it lives; `note` counts what existed before.
+
+    Args:
+        size_of: Bytes that a storage of that many bytes takes.
+        read_scalar: Answers `.item()` on fake tensors, which hold no value. None: such a read raises, because a
+            forecast that goes on with an invented number would be wrong without a word.
+    """
+
+    def __init__(
+        self, *, size_of: Callable[[int], int] = allocated_bytes, read_scalar: Callable[[], float] | None = None
+    ) -> None:
+        super().__init__()
+        self.owner: Hashable = None
+        self.live_bytes: dict[Hashable, int] = {}
+        self.peak_bytes: dict[Hashable, int] = {}
+        self.read_scalar = read_scalar
+        self._size_of = size_of
+        self._storages: dict[int, weakref.ref[Any]] = {}
+
+    @property
+    def live(self) -> int:
+        """Live bytes of the current owner."""
+        return self.live_bytes.get(self.owner, 0)
+
+    @property
+    def peak(self) -> int:
+        """The most live bytes of the current owner since `restart_peak`."""
+        return max(self.peak_bytes.get(self.owner, 0), self.live)
+
+    def restart_peak(self) -> None:
+        """Begin a new measurement of every owner's peak."""
+        self.peak_bytes = dict(self.live_bytes)
+
+    def note(self, tensor: torch.Tensor) -> None:
+        """Count a tensor's storage for the current owner, unless it is counted already."""
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self._storages:
+            return
+        owner, size = self.owner, self._size_of(storage.nbytes())
+
+        def gone(_reference: Any) -> None:
+            del self._storages[key]
+            self.live_bytes[owner] -= size
+
+        self._storages[key] = weakref.ref(storage, gone)
+        live = self.live_bytes.get(owner, 0) + size
+        self.live_bytes[owner] = live
+        if live > self.peak_bytes.get(owner, 0):
+            self.peak_bytes[owner] = live
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.read_scalar is not None and func is torch.ops.aten._local_scalar_dense.default:
+            return self.read_scalar()
+        result = func(*args, **(kwargs or {}))
+        self._note_all(result)
+        return result
+
+    def _note_all(self, value: Any) -> None:
+        if isinstance(value, torch.Tensor):
+            self.note(value)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                self._note_all(item)

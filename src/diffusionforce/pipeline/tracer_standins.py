@@ -1,0 +1,174 @@
+"""What a card keeps for the backward pass where the CPU's implementation of an operation keeps something else.
+
+Fake tensors of the CPU run the real model code without a card, and most operations save the same tensors there as on a
+card. Three that matter do not: attention on a card is one fused kernel that never holds the matrix of scores, RMS norm
+is one kernel instead of five, and dropout saves a mask of one byte a number. Mixed precision differs too: autocast for
+the CPU leaves norms and losses in half precision that autocast for a card runs in full. The stand-ins here make and
+save tensors of the sizes that the card's kernels make and save; what is in them is never read.
+
+Legend: B batch, H heads, N queries, M keys, E numbers a head.
+"""
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch.overrides import TorchFunctionMode
+
+_IN_FULL_PRECISION = {
+    F.layer_norm,
+    torch.layer_norm,
+    F.group_norm,
+    torch.group_norm,
+    F.mse_loss,
+    F.l1_loss,
+    F.smooth_l1_loss,
+    F.huber_loss,
+    F.cosine_similarity,
+    F.softmax,
+    torch.softmax,
+    torch.Tensor.softmax,
+    F.log_softmax,
+    torch.log_softmax,
+    torch.exp,
+    torch.Tensor.exp,
+    torch.log,
+    torch.Tensor.log,
+    torch.pow,
+    torch.Tensor.pow,
+    torch.Tensor.__pow__,
+    torch.rsqrt,
+    torch.Tensor.rsqrt,
+    torch.reciprocal,
+    torch.Tensor.reciprocal,
+    torch.sum,
+    torch.Tensor.sum,
+    torch.norm,
+    torch.Tensor.norm,
+    torch.cumsum,
+    torch.Tensor.cumsum,
+}
+
+
+class CardKernels(TorchFunctionMode):
+    """Runs operations as a card would, as far as memory is concerned. For fake tensors."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is F.scaled_dot_product_attention:
+            return _attention(*args, **kwargs)
+        if func in (F.rms_norm, torch.rms_norm):
+            return _rms_norm(*args, **kwargs)
+        if func in (F.dropout, torch.dropout):
+            return _dropout(*args, **kwargs)
+        if func in _IN_FULL_PRECISION and torch.is_autocast_enabled("cpu"):
+            args = tuple(_in_full_precision(value) for value in args)
+            kwargs = {name: _in_full_precision(value) for name, value in kwargs.items()}
+        return func(*args, **kwargs)
+
+
+class FusedAttention(torch.autograd.Function):
+    """Attention as the fused kernels do it: saves q, k, v, the result and one float a row."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """(B, H, N, E), (B, H, M, E), (B, H, M, E), (B, H, N, M) -> (B, H, N, E)"""
+        result = _like_attention(query, query.shape[1], value.shape[-1])
+        row_sums = torch.empty(query.shape[:-1], dtype=torch.float32, device=query.device)
+        ctx.save_for_backward(query, key, value, mask, result, row_sums)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Gradients of the inputs; queries' are summed up in float32 first."""
+        query, key, value, _, _, row_sums = ctx.saved_tensors
+        row_products = torch.empty_like(row_sums)
+        summed = torch.empty(query.shape, dtype=torch.float32, device=query.device)
+        made = [_like_attention(query, part.shape[1], part.shape[-1], part.shape[2]) for part in (query, key, value)]
+        del row_products, summed
+        return (*made, None)
+
+
+class FusedRmsNorm(torch.autograd.Function):
+    """RMS norm in one kernel: saves its input, its weight and one float a row."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor | None, num_axes: int) -> torch.Tensor:
+        """Normalise the last `num_axes` axes of `x`, of any shape."""
+        scale = torch.empty(x.shape[: x.dim() - num_axes], dtype=torch.float32, device=x.device)
+        ctx.save_for_backward(x, weight, scale)
+        return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        """Gradients of the input and the weight."""
+        x, weight, _ = ctx.saved_tensors
+        needs_x, needs_weight, _ = ctx.needs_input_grad
+        return (
+            torch.empty_like(x, memory_format=torch.contiguous_format) if needs_x else None,
+            torch.empty_like(weight) if needs_weight else None,
+            None,
+        )
+
+
+@contextmanager
+def autocast_for_cards() -> Iterator[None]:
+    """Let `torch.autocast("cuda", ...)` work on tensors of the CPU, on which code is traced."""
+    original = torch.autocast.__init__
+
+    @functools.wraps(original)
+    def for_cpu(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+        original(self, "cpu" if device_type == "cuda" else device_type, *args, **kwargs)
+
+    torch.autocast.__init__ = for_cpu
+    try:
+        yield
+    finally:
+        torch.autocast.__init__ = original
+
+
+def _attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    **_options: Any,
+) -> torch.Tensor:
+    if torch.is_autocast_enabled("cpu"):
+        dtype = torch.get_autocast_dtype("cpu")
+        query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
+    return FusedAttention.apply(query, key, value, attn_mask)
+
+
+def _rms_norm(
+    x: torch.Tensor, normalized_shape: Any, weight: torch.Tensor | None = None, eps: float | None = None
+) -> torch.Tensor:
+    if torch.is_autocast_enabled("cpu"):
+        x, weight = _in_full_precision(x), _in_full_precision(weight)
+    if weight is not None and weight.dtype != x.dtype:
+        # Cards fuse one dtype only; what follows is the sequence of operations that they run instead.
+        scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True))
+        return (x.float() * scale).to(x.dtype) * weight
+    return FusedRmsNorm.apply(x, weight, len(normalized_shape))
+
+
+def _dropout(x: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
+    return torch.native_dropout(x, p, True)[0] if training and p > 0 else x
+
+
+def _like_attention(like: torch.Tensor, num_heads: int, num_each: int, num_tokens: int | None = None) -> torch.Tensor:
+    """(B, heads, tokens, each), laid out token by token as the kernels write it."""
+    batch, tokens = like.shape[0], like.shape[2] if num_tokens is None else num_tokens
+    return like.new_empty(batch, tokens, num_heads, num_each).transpose(1, 2)
+
+
+def _in_full_precision(value: Any) -> Any:
+    half = isinstance(value, torch.Tensor) and value.dtype in (torch.bfloat16, torch.float16)
+    return value.float() if half else value

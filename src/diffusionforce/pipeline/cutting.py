@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd.function import BackwardCFunction
 from torch.autograd.graph import GradientEdge, Node
 
 from diffusionforce.pipeline.transfer import Parcel
@@ -98,7 +99,11 @@ def reaches_trained(tensor: torch.Tensor) -> bool:
     """
     if tensor.grad_fn is None:
         return tensor.requires_grad and isinstance(tensor, nn.Parameter)
-    return any(is_intake(node) or isinstance(leaf_of(node), nn.Parameter) for node in walk([tensor.grad_fn]))
+    # A function written in Python may reach parameters that its graph node does not show: checkpointing does.
+    return any(
+        isinstance(node, BackwardCFunction) or isinstance(leaf_of(node), nn.Parameter)
+        for node in walk([tensor.grad_fn])
+    )
 
 
 def find_escapes(roots: Sequence[Node], *, first_number: int) -> list[GradientEdge]:

@@ -24,14 +24,15 @@ import torch
 from torch import nn
 
 from diffusionforce.pipeline.coroutines import CoroutineThreads
+from diffusionforce.pipeline.graphs import BlockGraphs
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.random_numbers import OwnRandomNumbers
 from diffusionforce.pipeline.recording import Recorder
 from diffusionforce.pipeline.router import Router
 from diffusionforce.pipeline.simulation import Timeline
 from diffusionforce.pipeline.strand import (
     ContextFactory,
-    RandomState,
     ScheduleMismatchError,
     Strand,
     current_strand,
@@ -51,6 +52,8 @@ class StepExecutor:
         transfers: Starts the copies.
         recompute: Checkpoint every block inside the pipeline. For models that would checkpoint around their blocks,
             whose own checkpointing must then be off.
+        graphs: Recompute, and run the blocks as captured CUDA graphs, where the host cannot issue their kernels as
+            fast as the cards run them. The model's own checkpointing must be off.
         tail_on_own_stream: Run head and loss beside the chunks of the home card, not between them.
         contexts: Further thread-local state that a micro-batch's forward needs, as functions that make context
             managers. Grad mode, autocast, current devices and streams are taken from the caller in any case.
@@ -64,6 +67,7 @@ class StepExecutor:
         home: torch.device | str | None = None,
         transfers: Transfers | None = None,
         recompute: bool = False,
+        graphs: BlockGraphs | None = None,
         tail_on_own_stream: bool = True,
         contexts: Sequence[ContextFactory] = (),
     ) -> None:
@@ -138,7 +142,7 @@ class StepExecutor:
         contexts = [*_inherited(self.device_of_segment), *self._contexts]
         devices = set(self.device_of_segment)
         strands = [
-            Strand(self, number, function, contexts, RandomState(seeds[number], devices) if seeds else None)
+            Strand(self, number, function, contexts, OwnRandomNumbers(seeds[number], devices) if seeds else None)
             for number, function in enumerate(microbatches)
         ]
         with _without_collector():

@@ -7,7 +7,7 @@ must not rebuild what needs no change: models compare identities and keep refere
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -49,3 +49,21 @@ def _map_dataclass(value: Any, function: Callable[[torch.Tensor], torch.Tensor])
     if all(getattr(value, name) is item for name, item in changed.items()):
         return value
     return dataclasses.replace(value, **changed)
+
+
+def list_tensors(value: Any) -> list[torch.Tensor]:
+    """All tensors of a nested value, in the order in which `map_tensors` visits them."""
+    found: list[torch.Tensor] = []
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor)
+        return tensor
+
+    map_tensors(value, note)
+    return found
+
+
+def with_tensors(value: Any, tensors: Iterable[torch.Tensor]) -> Any:
+    """The nested value with other tensors in place of its own, in the order of `list_tensors`."""
+    waiting = iter(tensors)
+    return map_tensors(value, lambda _: next(waiting))

@@ -18,10 +18,11 @@ from typing import Any, Protocol
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
+from diffusionforce.pipeline.graphs import BlockGraphs
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.placement import Placement, full_device
+from diffusionforce.pipeline.recomputing import recomputed
 from diffusionforce.pipeline.transfer import Hop, Transfers
 
 BlockForward = Callable[..., Any]
@@ -49,6 +50,7 @@ class Router:
         transfers: Starts the copies.
         recompute: Checkpoint every block here, on its own device. For models that would checkpoint around the block:
             they would recompute through the router and copy everything a second time. Switch that off in the model.
+        graphs: Recompute, and run the blocks as captured CUDA graphs. The model's own checkpointing must be off.
         interceptor: Asked at every block call whether it takes the call over.
     """
 
@@ -60,13 +62,15 @@ class Router:
         home: torch.device | str | None = None,
         transfers: Transfers | None = None,
         recompute: bool = False,
+        graphs: BlockGraphs | None = None,
         interceptor: Interceptor | None = None,
     ) -> None:
         self.blocks = list(blocks)
         self.devices = placement.device_of_block
         self.home = full_device(home) if home is not None else self.devices[0]
         self.transfers = transfers or Transfers()
-        self._recompute = recompute
+        self._recompute = recompute or graphs is not None
+        self._graphs = graphs
         self._interceptor = interceptor
         self._mobile = {*self.devices, self.home}
         self._copies = CopyCache()
@@ -110,9 +114,11 @@ class Router:
         """Run the block's own forward on its device; the arguments are there already."""
         inner = self._inner[index]
         with on_device(self.devices[index]):
-            if self._recompute and torch.is_grad_enabled():
-                return checkpoint(inner, *args, use_reentrant=False, **kwargs)
-            return inner(*args, **kwargs)
+            if not self._recompute or not torch.is_grad_enabled():
+                return inner(*args, **kwargs)
+            if self._graphs is not None:
+                return self._graphs.run(self.blocks[index], inner, args, kwargs)
+            return recomputed(inner, args, kwargs)
 
     def _wrapped(self, index: int, inner: BlockForward) -> BlockForward:
         @functools.wraps(inner)

@@ -11,10 +11,9 @@ unsplit model, so the sums are equal to the last bit.
 
 import bisect
 import contextlib
-import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -32,6 +31,7 @@ from diffusionforce.pipeline.cutting import (
     reaches_trained,
 )
 from diffusionforce.pipeline.nesting import map_tensors
+from diffusionforce.pipeline.random_numbers import OwnRandomNumbers
 from diffusionforce.pipeline.recording import Recorder
 from diffusionforce.pipeline.router import CopyCache, Router
 from diffusionforce.pipeline.streams import TailStream
@@ -82,7 +82,7 @@ class Strand:
         microbatch: Its number.
         function: Runs the model on the micro-batch and gives the loss, or (loss, anything).
         contexts: Thread-local state of the caller, entered while the function runs.
-        random_state: The micro-batch's own random numbers, or None to share the caller's.
+        random_numbers: The micro-batch's own random numbers, or None to share the caller's.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class Strand:
         microbatch: int,
         function: Callable[[], Any],
         contexts: list[ContextFactory],
-        random_state: "RandomState | None",
+        random_numbers: OwnRandomNumbers | None,
     ) -> None:
         self.microbatch, self.segment = microbatch, 0
         self.result: Any = None
         self._route, self._function, self._contexts = route, function, contexts
-        self._random_state = random_state
+        self._random_numbers = random_numbers
         self._coroutine: Coroutine | None = None
         self._token = new_token()
         self._starts: list[int] = []
@@ -128,7 +128,7 @@ class Strand:
         # The cache of autocast's casts is one for the whole process: a strand must not be served another's.
         torch.clear_autocast_cache()
         try:
-            with self._random_state.active() if self._random_state else contextlib.nullcontext():
+            with self._random_numbers.active() if self._random_numbers else contextlib.nullcontext():
                 self._coroutine.resume()
         finally:
             if self._coroutine.is_done:
@@ -202,6 +202,8 @@ class Strand:
             assert self._coroutine is not None
             self._coroutine.park()
             self._copies.purge()
+        if self._random_numbers is not None:
+            self._random_numbers.carry(route.device_of_segment[self.segment], device)
         self.segment = segment
         self._starts.append(next_sequence_number())
         taken = map_tensors(value, lambda tensor: self._taken_in(tensor, device, parcels.get(id(tensor))))
@@ -340,43 +342,3 @@ class Strand:
         inlet = Inlet(None, source.edge, source.device, source.segment, gradient)
         self._owed.setdefault(source.segment, []).append(inlet)
         self._fed.setdefault(segment, []).append(inlet)
-
-
-class RandomState:
-    """A micro-batch's own random numbers on the host and on every card, kept while other micro-batches run.
-
-    With one stream of random numbers for all, dropout would depend on the schedule. A micro-batch with a seed of its
-    own gets the same masks in every schedule and in an unsplit run.
-
-    Args:
-        seed: What to begin with.
-        devices: The pipeline's devices.
-    """
-
-    def __init__(self, seed: int, devices: set[torch.device]) -> None:
-        self._seed: int | None = seed
-        self._cards = sorted({device.index for device in devices if device.type == "cuda"})
-        self._states: list[torch.Tensor] = []
-
-    @contextlib.contextmanager
-    def active(self) -> Iterator[None]:
-        """Use this micro-batch's numbers; the caller's are untouched."""
-        outer = self._read()
-        if self._seed is not None:
-            torch.manual_seed(self._seed)
-            self._seed = None
-        else:
-            self._write(self._states)
-        try:
-            yield
-        finally:
-            self._states = self._read()
-            self._write(outer)
-
-    def _read(self) -> list[torch.Tensor]:
-        return [torch.get_rng_state(), *(torch.cuda.get_rng_state(card) for card in self._cards)]
-
-    def _write(self, states: list[torch.Tensor]) -> None:
-        torch.set_rng_state(states[0])
-        for card, state in zip(self._cards, itertools.islice(states, 1, None), strict=True):
-            torch.cuda.set_rng_state(state, card)

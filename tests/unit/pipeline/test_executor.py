@@ -148,12 +148,38 @@ def test_gradients_are_equal_to_the_last_bit(options):
     assert gradient_differences(expected, found, tolerance=0.0) == []
 
 
-def test_recomputing_inside_the_pipeline_and_around_the_blocks():
-    expected_losses, expected = plain_step(2, skip=True)
-    for options in ({"recompute": True}, {"around": True}):
-        losses, found = scheduled_step(interleaved, 2, chunks=2, skip=True, **options)
-        assert losses == expected_losses
-        assert gradient_differences(expected, found, tolerance=0.0) == []
+@pytest.mark.parametrize(
+    ("options", "tolerance"), [({"around": True}, 0.0), ({"recompute": True, "dropout": 0.2}, 1e-6)], ids=str
+)
+def test_checkpointing_around_blocks_and_inside_the_pipeline(options, tolerance):
+    """Recomputing inside the pipeline adds up what a block owes to a constant before it leaves the block."""
+    plain_options = {key: value for key, value in options.items() if key != "recompute"}
+    expected_losses, expected = plain_step(2, skip=True, num_blocks=4, **plain_options)
+    losses, found = scheduled_step(interleaved, 2, chunks=2, skip=True, num_blocks=4, **options)
+    assert losses == expected_losses
+    assert gradient_differences(expected, found, tolerance=tolerance) == []
+
+
+def test_recomputing_reaches_the_first_block_behind_a_frozen_prologue():
+    """Nothing that enters block 0 requires a gradient there, and its own parameters must get theirs all the same."""
+
+    def frozen(model):
+        for part in (model.patch, model.time, model.modulation, model.text):
+            part.requires_grad_(False)
+        return model
+
+    model, data = frozen(small_dit(num_blocks=2)), batches(2)
+    for batch in data:
+        (flow_loss(model, batch) / 2).backward()
+    expected = real_gradients(model)
+    assert len(expected) > 10
+    model = frozen(small_dit(num_blocks=2))
+    with StepExecutor(model.blocks, even_placement(2, ["cpu", "cpu"]), recompute=True).install() as executor:
+        executor.step(
+            gpipe(num_chunks=2, num_microbatches=2, device_of=[0, 1]),
+            microbatches=[lambda batch=batch: flow_loss(model, batch) for batch in data],
+        )
+    assert gradient_differences(expected, real_gradients(model)) == []
 
 
 @pytest.mark.parametrize("factor", [0.0, 2.0], ids=["lost", "doubled"])

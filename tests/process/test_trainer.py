@@ -280,11 +280,20 @@ def test_a_disk_that_fills_up_ends_the_run_in_words_and_the_state_still_fits(sma
 def test_a_disk_without_room_is_refused_before_anything_is_written(small_disk: Path, tmp_path: Path):
     (small_disk / "mine").write_bytes(bytes(20 * 1024**2))
     job = small_job(tmp_path).model_copy(update={"run_dir": small_disk / "run"})
-    with trainer(job) as child:
+    with trainer(job, job_file=tmp_path / "job.toml") as child:
         messages, code = child.finish()
     assert (len(messages), code) == (1, 1)
     assert isinstance(messages[0], Failed) and "free, the run needs about" in messages[0].sentence
     assert not job.run_dir.exists()
+
+
+def test_a_disk_that_may_not_be_written_is_refused(small_disk: Path, tmp_path: Path):
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    job = small_job(tmp_path).model_copy(update={"run_dir": small_disk / "run"})
+    with trainer(job, job_file=tmp_path / "job.toml") as child:
+        messages, code = child.finish()
+    assert (len(messages), code) == (1, 1)
+    assert isinstance(messages[0], Failed) and messages[0].sentence == f"{small_disk} is not writable."
 
 
 def fill(place: Path) -> None:

@@ -10,7 +10,7 @@ When nothing fits it refuses with what is missing on which card, and with ways o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.simulation import Timeline
@@ -75,6 +75,7 @@ def choose_split(
     *,
     num_microbatches: int,
     paging: bool = True,
+    every_card: bool = False,
     max_chunks_per_card: int = DEFAULT_MAX_CHUNKS_PER_CARD,
     schedules: Sequence[str] = DEFAULT_SCHEDULES,
     alternatives: Mapping[str, RigCosts] | None = None,
@@ -85,6 +86,7 @@ def choose_split(
         rig: Measured costs of the cards and the model.
         num_microbatches: Micro-batches of a step.
         paging: Whether blocks may be kept in RAM.
+        every_card: Give every card a block, also where fewer cards would be faster.
         max_chunks_per_card: The most chunks a card gets; more shrink the idle ends of a step and cross more often.
         schedules: Schedules to consider, out of `splitter_search.SCHEDULES`.
         alternatives: Other ways to train, in the user's words ("8-bit weights"), with the costs that they would have.
@@ -96,7 +98,7 @@ def choose_split(
     Raises:
         DeviceError: Nothing fits; says what is missing on which card, and offers what would fit.
     """
-    search = _Request(num_microbatches, max_chunks_per_card, tuple(schedules))
+    search = _Request(num_microbatches, max_chunks_per_card, tuple(schedules), every_card)
     best = search.best(rig if paging else rig.without_paging())
     if best.missing_bytes:
         raise _refusal(rig, best, search, paging=paging, alternatives=alternatives or {})
@@ -122,6 +124,7 @@ class _Request:
     num_microbatches: int
     max_chunks_per_card: int
     schedules: tuple[str, ...]
+    every_card: bool
 
     def best(self, rig: RigCosts) -> Candidate:
         return self._search(rig).best()
@@ -131,7 +134,7 @@ class _Request:
 
     def with_fewer(self) -> "_Request | None":
         half = self.num_microbatches // 2
-        return _Request(half, self.max_chunks_per_card, self.schedules) if half else None
+        return replace(self, num_microbatches=half) if half else None
 
     def _search(self, rig: RigCosts) -> Search:
         return Search(
@@ -139,6 +142,7 @@ class _Request:
             num_microbatches=self.num_microbatches,
             schedules=self.schedules,
             max_chunks_per_card=self.max_chunks_per_card,
+            every_card=self.every_card,
         )
 
 

@@ -58,6 +58,7 @@ class Search:
         num_microbatches: Micro-batches of a step.
         schedules: Names out of `SCHEDULES`.
         max_chunks_per_card: The most chunks that a card may get.
+        every_card: Consider only splits that give every card a block.
         try_all_below: Up to this many ways of cutting a model are all tried.
         num_judged: Splits judged so far.
     """
@@ -66,6 +67,7 @@ class Search:
     num_microbatches: int
     schedules: Sequence[str]
     max_chunks_per_card: int
+    every_card: bool = False
     try_all_below: int = 500
     num_judged: int = 0
     _known: dict[tuple[tuple[int, ...], tuple[int, ...]], Candidate] = field(default_factory=dict)
@@ -74,6 +76,8 @@ class Search:
         """The fastest split that fits; if none does, the one that lacks least."""
         starts: list[Candidate] = []
         for cards in _subsets(len(self.rig.cards)):
+            if self.every_card and len(cards) < len(self.rig.cards):
+                continue
             most = self.max_chunks_per_card if len(cards) > 1 and self.num_microbatches > 1 else 1
             for chunks_each in range(1, most + 1):
                 if chunks_each * len(cards) <= self.rig.num_blocks:
@@ -133,7 +137,7 @@ class Search:
         for bound_s, totals in self._most_promising(cards, chunks_each):
             if bound_s >= fitting_s:
                 break
-            judged.append(self.judge(_even_sizes(totals, chunks_each), pattern))
+            judged.append(self.judge(even_sizes(totals, chunks_each), pattern))
             if not judged[-1].missing_bytes:
                 fitting_s = min(fitting_s, judged[-1].step_s)
         judged.sort(key=_rank)
@@ -257,7 +261,13 @@ def _all_sizes(num_blocks: int, num_chunks: int, *, most: int) -> list[tuple[int
     return list(_totals(num_blocks, num_chunks, 1))
 
 
-def _even_sizes(totals: Sequence[int], chunks_each: int) -> tuple[int, ...]:
+def even_sizes(totals: Sequence[int], chunks_each: int) -> tuple[int, ...]:
+    """Chunk sizes, the cards in turn, that divide each card's blocks evenly over its chunks.
+
+    Args:
+        totals: Blocks of each card.
+        chunks_each: Chunks of each card.
+    """
     return tuple(
         total * (turn + 1) // chunks_each - total * turn // chunks_each
         for turn in range(chunks_each)

@@ -38,7 +38,7 @@ def checks(*, fast: bool) -> list[tuple[str, list[str]]]:
     return [
         ("ruff check", [str(BIN / "ruff"), "check", "."]),
         ("ruff format", [str(BIN / "ruff"), "format", "--check", "."]),
-        ("import contracts", [str(BIN / "lint-imports")]),
+        ("import contracts", [str(BIN / "lint-imports"), "--no-logo"]),
         ("pyright", [str(BIN / "pyright")]),
         ("tests", [*tests, *(["-m", "not slow"] if fast else [])]),
     ]

@@ -67,13 +67,13 @@ class Bench:
     def run(self) -> list[Row]:
         """Measure everything asked for, and give the rows."""
         self._say_what_was_measured()
-        alone = self._rig.resident_on_first_card()
-        self._one_card_s = self._rig.limit_s(alone.step_s)
+        alone_s = self._rig.one_card_s()
+        self._one_card_s = self._rig.limit_s(alone_s)
         self._line(
-            f"one card with everything resident: {alone.step_s:.3f} s a micro-batch; "
+            f"one card with everything resident: {alone_s:.3f} s a micro-batch; "
             f"limit of all cards: {self._one_card_s:.3f} s"
         )
-        self._write_json({"way": "limit", "one_card_s": alone.step_s, "limit_s": self._one_card_s})
+        self._write_json({"way": "limit", "one_card_s": alone_s, "limit_s": self._one_card_s})
         self._line(table_line(HEADINGS))
         return [row for make in self._rows() if (row := self._made(make))]
 
@@ -171,7 +171,7 @@ class Bench:
             problem = "does not fit"
         else:
             try:
-                measured = self._rig.measure(candidate.cut, candidate.shares, num_microbatches=num_microbatches)
+                measured = self._rig.measure(candidate.cut, candidate.shares)
             except torch.OutOfMemoryError:
                 problem = "out of memory"
         return Row(

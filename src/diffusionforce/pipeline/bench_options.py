@@ -34,6 +34,9 @@ class BenchOptions:
     """How many times slower each card is played; empty: none."""
     links_bytes_per_s: tuple[float, ...] = ()
     """What each card's link is played to deliver; 0 or empty: what it does."""
+    recompute: str = "pipeline"
+    """Who recomputes activations: the "model" inside its blocks, the "pipeline" around them, or its captured "graphs".
+    One card alone always leaves it to the model."""
     num_steps: int = 3
     num_warm_up_steps: int = 2
     num_neighbours: int = 0
@@ -91,6 +94,7 @@ def parse(arguments: Sequence[str]) -> BenchOptions:
         budgets_bytes=tuple(int(gib * 2**30) for gib in _each(given.budget_gib, devices, "--budget-gib")),
         slowdowns=_each(given.slowdown, devices, "--slowdown"),
         links_bytes_per_s=tuple(rate * 1e9 for rate in _each(given.link_gbps, devices, "--link-gbps")),
+        recompute=given.recompute,
         num_steps=given.steps,
         num_warm_up_steps=given.warm_up,
         num_neighbours=given.neighbours,
@@ -113,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--ways", metavar="LIST", default="turns,gpipe,1f1b,interleaved", help=f"out of {','.join(WAYS)}")
     add("--microbatches", metavar="LIST", default="2,4,8", help="micro-batches of a step")
     add("--chunks", metavar="N", type=int, default=5, help="chunks a card of the interleaved schedules")
+    add("--recompute", choices=("model", "pipeline", "graphs"), default="pipeline", help="who recomputes activations")
     add("--steps", metavar="N", type=int, default=3, help="measured steps; 200 shows leaks and drift")
     add("--warm-up", metavar="N", type=int, default=2, help="steps before them")
     add("--budget-gib", metavar="LIST", help="memory that each card may use; plays smaller cards")

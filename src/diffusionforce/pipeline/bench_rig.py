@@ -15,21 +15,31 @@ from dataclasses import dataclass
 import torch
 
 from diffusionforce.pipeline.bench_options import BenchOptions
-from diffusionforce.pipeline.benchmark_model import BenchmarkModel, random_batch, trained_parameters
-from diffusionforce.pipeline.calibration import BlockTimes, LinkRates, time_block, time_links
+from diffusionforce.pipeline.benchmark_model import (
+    BenchmarkBatch,
+    BenchmarkModel,
+    WanShapedBlock,
+    random_batch,
+    trained_parameters,
+)
+from diffusionforce.pipeline.calibration import BlockTimes, time_block, time_links
 from diffusionforce.pipeline.executor import StepExecutor
+from diffusionforce.pipeline.graphs import BlockGraphs
 from diffusionforce.pipeline.pager import CardPaging, Pager
 from diffusionforce.pipeline.pager_lanes import load_lane
 from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.schedule import turns
 from diffusionforce.pipeline.simulation import Timeline
 from diffusionforce.pipeline.splitter_costs import RigCosts, equal_blocks
-from diffusionforce.pipeline.splitter_model import Cut, Share
+from diffusionforce.pipeline.splitter_model import Cut, Share, share_of
 from diffusionforce.pipeline.throttle import SlowBlocks, link_pace
-from diffusionforce.pipeline.ticks import Op
 from diffusionforce.pipeline.transfer import Transfers
 
 _MARGIN_BYTES = 800 << 20
 """For the driver's workspaces and what the allocator cannot use of what it holds."""
+_LIMIT_MICROBATCHES = 4
+"""Of the steps that the limit is taken from: the optimiser's part is as small in it as in the rows."""
+_LIMIT_STEPS = 5
 _MOMENTS_AND_GRADIENT = 4
 """A trained parameter takes itself, a gradient and two moments of AdamW."""
 
@@ -62,7 +72,7 @@ class BenchRig:
         self.devices = options.devices
         torch.manual_seed(0)
         self.model = BenchmarkModel(options.shape, home=self.devices[0])
-        self.blocks = list(self.model.blocks)
+        self.blocks = [block for block in self.model.blocks if isinstance(block, WanShapedBlock)]
         self.boundary_bytes = options.num_tokens * options.shape.width * options.shape.dtype.itemsize
         self.links = time_links(self.devices, boundary_bytes=self.boundary_bytes)
         self.times = tuple(self._block_times(card) for card in range(len(self.devices)))
@@ -104,45 +114,38 @@ class BenchRig:
         own = self.options.slowdown(0)
         return 1 / sum(own / (one_card_s * self.options.slowdown(card)) for card in range(len(self.devices)))
 
-    def resident_on_first_card(self) -> Measured:
-        """One micro-batch a step on the first card, nothing paged, no budget, at the card's played speed."""
+    def one_card_s(self) -> float:
+        """Seconds of one micro-batch on the first card, everything resident, no budget, at the card's played speed."""
         num_blocks = len(self.blocks)
-        order = (Op("F", 0, 0), Op("B", 0, 0))
-        cut = Cut(chunk_sizes=(num_blocks,), card_of_chunk=(0,), order=order)
-        share = Share(
-            name=self.name(0),
-            blocks=tuple(range(num_blocks)),
-            paged=frozenset(),
-            num_slots=0,
-            resident_bytes=0,
-            slots_bytes=0,
-            kept_bytes=0,
-            fixed_bytes=0,
-            budget_bytes=0,
-        )
-        return self.measure(cut, (share,), num_microbatches=1, within_budget=False)
+        order = turns(num_chunks=1, num_microbatches=_LIMIT_MICROBATCHES)
+        cut = Cut(chunk_sizes=(num_blocks,), card_of_chunk=(0,), order=tuple(order))
+        share = share_of(self.costs().without_paging(), cut, 0, num_slots=2)
+        num_steps = min(self.options.num_steps, _LIMIT_STEPS)
+        return self.measure(cut, (share,), num_steps=num_steps, within_budget=False).step_s / _LIMIT_MICROBATCHES
 
     def measure(
-        self, cut: Cut, shares: Sequence[Share], *, num_microbatches: int, within_budget: bool = True
+        self, cut: Cut, shares: Sequence[Share], *, num_steps: int | None = None, within_budget: bool = True
     ) -> Measured:
         """Arrange the model as a split says and time its steps.
 
         Args:
             cut: The split and its schedule.
             shares: What each card gets, and what of it is paged.
-            num_microbatches: Micro-batches of a step.
+            num_steps: Steps to time; as many as the options say by default.
             within_budget: Enforce the options' budgets.
         """
         with self._arranged(cut, shares) as (run_step, pager, executor):
             budget = self._enforced_budgets() if within_budget else contextlib.nullcontext()
             with budget:
-                return self._timed_steps(cut, run_step, pager, executor, num_microbatches)
+                return self._timed_steps(cut, run_step, pager, executor, num_steps or self.options.num_steps)
 
     @contextlib.contextmanager
     def _arranged(
         self, cut: Cut, shares: Sequence[Share]
-    ) -> Iterator[tuple[Callable[[int, bool], None], Pager | None, StepExecutor | None]]:
+    ) -> Iterator[tuple[Callable[[bool], None], Pager | None, StepExecutor | None]]:
         home = self.devices[cut.card_of_chunk[0]]
+        for block in self.blocks:
+            block.checkpointing = True
         for part in (self.model.patch, self.model.time, self.model.text, self.model.head):
             part.to(home)
         with contextlib.ExitStack() as stack:
@@ -154,17 +157,13 @@ class BenchRig:
             pager = self._pager(cut, shares)
             if pager is not None:
                 stack.callback(pager.close)
-            executor = None
-            if len(set(cut.card_of_chunk)) > 1:
-                placement = Placement(
-                    devices=self.devices, chunk_sizes=cut.chunk_sizes, stage_of_chunk=cut.card_of_chunk
-                )
-                executor = StepExecutor(self.blocks, placement, home=home, transfers=self._transfers()).install()
+            executor = self._executor(cut, home) if len(set(cut.card_of_chunk)) > 1 else None
+            if executor is not None:
                 stack.callback(executor.remove)
             optimizer = torch.optim.AdamW(trained_parameters(self.model), lr=1e-5, foreach=True)
             batches = [self._batch(number, home) for number in range(1 + max(op.microbatch for op in cut.order))]
 
-            def run_step(_: int, record: bool) -> None:
+            def run_step(record: bool) -> None:
                 if executor is None:
                     for batch in batches:
                         (self.model.loss(batch) / len(batches)).backward()
@@ -181,22 +180,22 @@ class BenchRig:
     def _timed_steps(
         self,
         cut: Cut,
-        run_step: Callable[[int, bool], None],
+        run_step: Callable[[bool], None],
         pager: Pager | None,
         executor: StepExecutor | None,
-        num_microbatches: int,
+        num_steps: int,
     ) -> Measured:
-        for number in range(self.options.num_warm_up_steps):
-            run_step(number, False)
+        for _ in range(self.options.num_warm_up_steps):
+            run_step(False)
         self._synchronise()
         for device in self._cards():
             torch.cuda.reset_peak_memory_stats(device)
         seconds: list[float] = []
         held: dict[int, int] = {}
-        marks = {1, 20, self.options.num_steps // 2, self.options.num_steps}
-        for number in range(1, self.options.num_steps + 1):
+        marks = {1, 20, num_steps // 2, num_steps}
+        for number in range(1, num_steps + 1):
             start_s = time.perf_counter()
-            run_step(number, False)
+            run_step(False)
             self._synchronise()
             seconds.append(time.perf_counter() - start_s)
             if number in marks:
@@ -204,7 +203,7 @@ class BenchRig:
         peak = tuple(torch.cuda.max_memory_allocated(device) if device.type == "cuda" else 0 for device in self.devices)
         timeline = None
         if executor is not None and self.options.timeline_folder is not None:
-            run_step(0, True)
+            run_step(True)
             timeline = _by_card(executor.timeline(), cut)
         return Measured(
             step_s=statistics.median(seconds),
@@ -214,6 +213,22 @@ class BenchRig:
             late_loads=sum(count.late_loads for count in pager.counts) if pager else 0,
             timeline=timeline,
         )
+
+    def _executor(self, cut: Cut, home: torch.device) -> StepExecutor:
+        placement = Placement(devices=self.devices, chunk_sizes=cut.chunk_sizes, stage_of_chunk=cut.card_of_chunk)
+        who = self.options.recompute
+        if who == "graphs" and self.options.slowdowns:
+            who = "pipeline"  # The pauses that play a slow card depend on who calls, which a graph does not know.
+        for block in self.blocks:
+            block.checkpointing = who == "model"
+        return StepExecutor(
+            self.blocks,
+            placement,
+            home=home,
+            transfers=self._transfers(),
+            recompute=who == "pipeline",
+            graphs=BlockGraphs() if who == "graphs" else None,
+        ).install()
 
     def _slow(self, card: int, share: Share) -> SlowBlocks:
         extra = self.options.slowdown(card) - 1
@@ -269,7 +284,7 @@ class BenchRig:
         self.blocks[0].to(self.devices[0])
         return times
 
-    def _batch(self, number: int, home: torch.device):
+    def _batch(self, number: int, home: torch.device) -> BenchmarkBatch:
         return random_batch(self.options.shape, num_tokens=self.options.num_tokens, device=home, seed=number)
 
     def _crossing_s(self) -> float:
@@ -330,6 +345,3 @@ def _by_card(timeline: Timeline, cut: Cut) -> Timeline:
             for span in timeline.spans
         ]
     )
-
-
-__all__ = ["BenchRig", "LinkRates", "Measured"]

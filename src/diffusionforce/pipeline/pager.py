@@ -207,7 +207,11 @@ class Pager:
         self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
         self._cards: list[_Card] = []
         for index, plan in enumerate(cards):
-            packed = {block: self._pack(blocks[block], plan.device, shared) for block in sorted(plan.paged)}
+            pinned = self.pinned if plan.device.type == "cuda" else None
+            packed = {
+                block: PackedBlock(blocks[block], excluded_storages=shared, pinned=pinned)
+                for block in sorted(plan.paged)
+            }
             for block in plan.blocks:
                 _move_rest(blocks[block], packed.get(block), plan.device)
             card = _Card(plan, packed, lanes[index] if lanes else load_lane(plan.device), self.pinned)
@@ -257,12 +261,6 @@ class Pager:
             torch.cuda.synchronize()
         self.pinned.release()
         self._cards.clear()
-
-    def _pack(self, block: nn.Module, device: torch.device, shared: set[int]) -> PackedBlock:
-        packed = PackedBlock(block, excluded_storages=shared)
-        if device.type == "cuda" and packed.num_bytes:
-            self.pinned.lock(packed.host)
-        return packed
 
     def _wrap(self, module: nn.Module, block: int, card: _Card) -> None:
         original = module.forward

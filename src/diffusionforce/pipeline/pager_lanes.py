@@ -66,6 +66,9 @@ class CudaLoadLane:
         """Queue the copy behind the slot's last use."""
         if slot in self._used:
             self._stream.wait_event(self._used[slot])
+        else:
+            # The allocator may have handed out memory that earlier work on the card's own stream still reads.
+            self._stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(self._stream):
             if self._pace is None:
                 memory[: source.numel()].copy_(source, non_blocking=True)

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _ALIGNMENT_BYTES = 256
 _PAGE_BYTES = 4096
+_PORTABLE = 1
+"""The memory counts as locked for all cards, not only for the current one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +76,12 @@ class PackedBlock:
     Args:
         block: The block, on any device.
         excluded_storages: Data pointers of storages that other blocks use too; tensors on them stay where they are.
+        pinned: Locks the host memory, if it can.
     """
 
-    def __init__(self, block: nn.Module, *, excluded_storages: Iterable[int] = ()) -> None:
+    def __init__(
+        self, block: nn.Module, *, excluded_storages: Iterable[int] = (), pinned: "PinnedMemory | None" = None
+    ) -> None:
         shared = set(excluded_storages)
         self.tensors: list[PackedTensor] = []
         offset = 0
@@ -90,6 +95,8 @@ class PackedBlock:
             offset += -(-num_bytes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
         self.num_bytes = offset
         self.host = page_aligned(offset)
+        if pinned is not None and offset:
+            pinned.lock(self.host)  # Before it is filled: copies from a card into locked memory are much faster.
         for packed in self.tensors:
             packed.view(self.host).copy_(packed.tensor.data)
         self._home = [packed.view(self.host) for packed in self.tensors]
@@ -178,7 +185,7 @@ class PinnedMemory:
 
 def _register(buffer: torch.Tensor, num_bytes: int) -> bool:
     runtime: Any = torch.cuda.cudart()
-    if runtime.cudaHostRegister(buffer.data_ptr(), num_bytes, 0) == runtime.cudaError.success:
+    if runtime.cudaHostRegister(buffer.data_ptr(), num_bytes, _PORTABLE) == runtime.cudaError.success:
         return True
     # The runtime remembers the refusal and would report it at the next, innocent, kernel launch.
     try:

@@ -33,6 +33,12 @@ def pause(device: torch.device, seconds: float) -> None:
         torch.cuda._sleep(round(seconds * _clock_hz(device)))  # pyright: ignore[reportPrivateUsage]
 
 
+def _prepare(device: torch.device) -> None:
+    """Measure the clock before there is work that the measurement would wait for."""
+    if device.type == "cuda":
+        _clock_hz(device)
+
+
 _CLOCKS_HZ: dict[torch.device, float] = {}
 
 
@@ -72,6 +78,7 @@ class SlowBlocks:
         self._device = device
         self._forward_s, self._backward_s = forward_s, backward_s
         self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
+        _prepare(device)
         for block in blocks:
             self._shadowed.append((block, vars(block).get("forward")))
             block.forward = self._slowed(block.forward)
@@ -86,12 +93,18 @@ class SlowBlocks:
         self._shadowed.clear()
 
     def _slowed(self, forward: Callable[..., Any]) -> Callable[..., Any]:
+        announced = False
+
         def slow_forward(*args: Any, **kwargs: Any) -> Any:
+            nonlocal announced
             output = forward(*args, **kwargs)
-            in_backward = torch._C._current_graph_task_id() != -1  # pyright: ignore
-            if not in_backward:
-                pause(self._device, self._forward_s)
-            if torch.is_grad_enabled() and not in_backward:
+            if torch._C._current_graph_task_id() != -1:  # pyright: ignore
+                # A recomputation. If the forward ran without gradients, nothing has announced this backward yet.
+                pause(self._device, 0.0 if announced else self._backward_s)
+                return output
+            pause(self._device, self._forward_s)
+            announced = torch.is_grad_enabled()
+            if announced:
                 map_tensors(output, self._slow_backward)
             return output
 
@@ -116,5 +129,6 @@ def link_pace(device: torch.device, *, bytes_per_s: float, natural_bytes_per_s: 
     """
     if not 0 < bytes_per_s < natural_bytes_per_s:
         return None
+    _prepare(device)
     pause_s_per_byte = 1 / bytes_per_s - 1 / natural_bytes_per_s
     return lambda num_bytes: pause(device, num_bytes * pause_s_per_byte)

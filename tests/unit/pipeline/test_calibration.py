@@ -16,6 +16,7 @@ from diffusionforce.pipeline.calibration import (
     time_block,
     time_links,
 )
+from diffusionforce.pipeline.recomputing import recomputed
 from diffusionforce.pipeline.throttle import SlowBlocks, link_pace
 
 CPU = torch.device("cpu")
@@ -63,6 +64,23 @@ def test_recomputation_does_not_play_the_forward_pause_again():
     slow = SlowBlocks([layer], CPU, forward_s=0.05, backward_s=0.0)
     times = time_block(layer, ARGS, {}, device=CPU, limit_s=0.01)
     assert times.forward_s >= 0.05 > times.backward_s
+    slow.remove()
+
+
+def test_a_backward_that_recomputes_without_a_graph_of_the_forward_is_slowed_once():
+    layer = Layer()
+    slow = SlowBlocks([layer], CPU, forward_s=0.0, backward_s=0.05)
+
+    class Around(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = layer
+
+        def forward(self, x: torch.Tensor, extra: dict[str, torch.Tensor]) -> torch.Tensor:
+            return recomputed(self.inner, (x, extra), {})
+
+    times = time_block(Around(), ARGS, {}, device=CPU, limit_s=0.01)
+    assert times.forward_s < 0.05 <= times.backward_s < 0.1
     slow.remove()
 
 

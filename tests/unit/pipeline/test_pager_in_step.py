@@ -21,8 +21,8 @@ def gradients(model: SmallDit) -> dict[str, torch.Tensor | None]:
     return found
 
 
-@pytest.mark.parametrize("checkpointing", [True, False])
-def test_a_paged_interleaved_step_gives_the_gradients_of_the_resident_model(checkpointing: bool):
+@pytest.mark.parametrize(("checkpointing", "recompute"), [(True, False), (False, False), (False, True)])
+def test_a_paged_interleaved_step_gives_the_gradients_of_the_resident_model(checkpointing: bool, recompute: bool):
     whole = small_dit(checkpointing=checkpointing, num_blocks=8)
     for batch in BATCHES:
         (flow_loss(whole, batch) / len(BATCHES)).backward()
@@ -39,7 +39,7 @@ def test_a_paged_interleaved_step_gives_the_gradients_of_the_resident_model(chec
     pager = Pager(list(model.blocks), plans)
     pager.follow([cut.visits(0), cut.visits(1)])
     placement = Placement(devices=(CPU, CPU), chunk_sizes=cut.chunk_sizes, stage_of_chunk=cards)
-    with StepExecutor(model.blocks, placement).install() as executor:
+    with StepExecutor(model.blocks, placement, recompute=recompute).install() as executor:
         for _ in range(2):
             executor.step(order, microbatches=[lambda batch=batch: flow_loss(model, batch) for batch in BATCHES])
             assert not gradient_differences(expected, gradients(model))

@@ -103,3 +103,9 @@ def job(tmp_path: Path) -> Job:
         recorded.picture(dataset / f"{i}.png", seed=i, share=1)
         (dataset / f"{i}.txt").write_text("LoRAnne, waving", encoding="utf-8")
     return recorded.job(tmp_path / "run", steps=3, dataset_dir=dataset)
+
+
+@pytest.fixture
+def long_job(job: Job) -> Job:
+    """The same job with more steps than any test waits for."""
+    return recorded.with_steps(job, 100_000)

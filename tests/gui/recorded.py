@@ -66,6 +66,12 @@ def job(run_dir: Path, *, steps: int = 300, dataset_dir: Path | None = None) -> 
     )
 
 
+def with_steps(base: Job, steps: int) -> Job:
+    """Return a job with another number of steps."""
+    training = base.profile.training.model_copy(update={"steps": steps})
+    return base.model_copy(update={"profile": base.profile.model_copy(update={"training": training})})
+
+
 def picture(path: Path, *, seed: int, share: float) -> None:
     """Draw a picture that gets clearer as `share` goes from 0 to 1."""
     rng = random.Random(seed)
@@ -125,11 +131,7 @@ def _readings(devices: tuple[str, ...], rng: random.Random, *, cards: bool) -> t
     readings = []
     for i, device in enumerate(devices):
         used = int(((14.6, 8.4)[i] if cards else 1.31) * GIB)
-        timeline = tuple(
-            Span(op=op, chunk=i, microbatch=m, start_s=start + 0.02 * i, end_s=start + length + 0.02 * i)
-            for m in range(2)
-            for op, start, length in (("F", 0.02 + 0.15 * m, 0.04), ("B", 0.07 + 0.15 * m, 0.07))
-        )
+        timeline = tuple(span for microbatch in range(2) for span in _spans(i, microbatch))
         readings.append(
             DeviceReading(
                 device=device,
@@ -143,6 +145,14 @@ def _readings(devices: tuple[str, ...], rng: random.Random, *, cards: bool) -> t
             )
         )
     return tuple(readings)
+
+
+def _spans(device: int, microbatch: int) -> tuple[Span, Span]:
+    start_s = 0.02 + 0.15 * microbatch + 0.02 * device
+    return (
+        Span(op="F", chunk=device, microbatch=microbatch, start_s=start_s, end_s=start_s + 0.04),
+        Span(op="B", chunk=device, microbatch=microbatch, start_s=start_s + 0.05, end_s=start_s + 0.12),
+    )
 
 
 def _samples(root: Path, step: int, *, share: float) -> Iterator[Message]:

@@ -136,15 +136,8 @@ def test_a_stream_in_disorder_is_survived(name: str, qtbot: QtBot, tmp_path: Pat
     assert ear.outcome.kind == "crashed"
 
 
-def test_a_stop_saves_and_stops(qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]):
+def test_a_stop_saves_and_stops(qtbot: QtBot, long_job: Job, fake_trainer: Callable[[str], None]):
     fake_trainer("slow")
-    long_job = job.model_copy(
-        update={
-            "profile": job.profile.model_copy(
-                update={"training": job.profile.training.model_copy(update={"steps": 100_000})}
-            )
-        }
-    )
     session = RunSession.start(long_job)
     qtbot.waitUntil(lambda: session.model.step >= 2, timeout=WAIT_MS)
     session.send(Command(command="save"))

@@ -32,7 +32,9 @@ from diffusionforce.wire import (
     Warn,
 )
 
-Phase: TypeAlias = Literal["starting", "preparing", "training", "sampling", "measuring", "stopping", "ended"]
+Phase: TypeAlias = Literal[
+    "starting", "preparing", "training", "sampling", "measuring", "finishing", "stopping", "ended"
+]
 LOG_LINES = 2000
 RECENT_STEPS = 20
 _STAGES = {
@@ -160,7 +162,7 @@ class RunModel:
             return "stopping"
         if self.preparing is not None:
             return _PHASES.get(self.preparing.stage, "preparing")
-        return "training" if self.last_step else "starting"
+        return "starting" if self.last_step is None else "finishing" if self.step >= self.num_steps else "training"
 
     @property
     def phase_words(self) -> str:
@@ -171,7 +173,7 @@ class RunModel:
             return "Stopping after this step"
         if self.preparing is not None:
             return f"{_STAGES[self.preparing.stage]} {_of(self.preparing)}".strip()
-        return "Training" if self.last_step else "Starting"
+        return self.phase.capitalize()
 
     @property
     def eta_s(self) -> float | None:

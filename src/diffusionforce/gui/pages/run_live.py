@@ -34,6 +34,7 @@ CHIP_LOOKS = {
     "measuring": ("info", "eye"),
     "preparing": ("info", "clock"),
     "starting": ("info", "clock"),
+    "finishing": ("ok", "check"),
     "stopping": ("warn", "stop"),
 }
 END_LOOKS = {"ok": ("ok", "ok"), "info": ("info", "stop"), "err": ("err", "err")}

@@ -67,7 +67,7 @@ class RunNotice(QWidget):
             return
         at = f"Step {model.step:,} of {model.num_steps:,}" if model.num_steps else "Starting"
         self._step.set_text(at)
-        self._share.set_text(words.percent(model.share) if model.step else model.phase_words)
+        self._share.set_text(words.percent(model.share) if model.step else "")
         self._left.set_text(self._time_left(model, compact=compact))
         self._so_far.set_text(f"{words.duration(model.steps_s)} so far" if model.steps_s else "")
         self._so_far.setVisible(bool(model.steps_s) and not compact)
@@ -99,7 +99,13 @@ class RunNotice(QWidget):
     @staticmethod
     def _saved_words(model: RunModel, *, own: bool, compact: bool) -> str:
         if not model.saved:
-            return "" if compact else "Stopping saves what was learned so far." if own else "Nothing is saved yet."
+            return (
+                ""
+                if compact or not model.step
+                else "Stopping saves what was learned so far."
+                if own
+                else "Nothing is saved yet."
+            )
         since = model.seconds_since_save()
         when = f", {words.ago(since)}" if since is not None else ""
         keeps = "" if compact else " Stopping now keeps it."
@@ -160,17 +166,17 @@ class DetailCard(Card):
     def __init__(self, result: Outcome) -> None:
         super().__init__(padding=12, gap=8)
         self._result = result
-        self.text = QPlainTextEdit(result.detail)
-        self.text.setObjectName("detail")
-        self.text.setReadOnly(True)
-        self.text.setAccessibleName("Technical detail")
-        self.text.setFixedHeight(170)
-        self.text.hide()
+        self.view = QPlainTextEdit(result.detail)
+        self.view.setObjectName("detail")
+        self.view.setReadOnly(True)
+        self.view.setAccessibleName("Technical detail")
+        self.view.setFixedHeight(170)
+        self.view.hide()
         self.fold = Button("Show technical detail", "chev-right", kind="ghost", size="small")
         self.fold.clicked.connect(self._toggle)
         copy = Button("Copy report", "copy", kind="ghost", size="small")
         copy.clicked.connect(lambda: QApplication.clipboard().setText(self.report))
-        self.add(row(self.fold, None, copy), self.text)
+        self.add(row(self.fold, None, copy), self.view)
 
     @property
     def report(self) -> str:
@@ -179,8 +185,8 @@ class DetailCard(Card):
         return "\n".join(part for part in (result.title, result.sentence, result.hint, "", result.detail))
 
     def _toggle(self) -> None:
-        opening = self.text.isHidden()
-        self.text.setVisible(opening)
+        opening = self.view.isHidden()
+        self.view.setVisible(opening)
         self.fold.set_text(
             "Hide technical detail" if opening else "Show technical detail",
             icon="chev-down" if opening else "chev-right",

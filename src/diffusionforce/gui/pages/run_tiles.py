@@ -38,8 +38,9 @@ class RunTiles(QWidget):
         context, tone = self._held_out_context(model, compact=compact)
         self.held_out.show_value(words.loss(value), context=context, tone=tone)
         seconds = model.step_s
-        total = f"{words.duration(model.steps_s)} of training" if model.steps_s else "measured from the second step"
-        self.step_time.show_value("–" if seconds is None else f"{seconds:.2f}", unit="s", context=total)
+        total = f"{words.duration(model.steps_s)} of training" if model.steps_s else "after the first step"
+        shown, unit = ("–", "") if seconds is None else (f"{seconds:.2f}", "s")
+        self.step_time.show_value(shown, unit=unit, context=total)
         self.seen.show_value(f"{model.num_pictures_seen:,}" if model.step else "–", context=self._seen_context(model))
 
     @staticmethod
@@ -64,7 +65,7 @@ class RunTiles(QWidget):
 
     @staticmethod
     def _seen_context(model: RunModel) -> str:
-        if model.job is None or not model.step:
+        if model.job is None:
             return ""
         batch = model.job.profile.training.batch_size * model.job.profile.training.gradient_accumulation
         return f"{words.count(batch, 'picture')} a step"

@@ -84,6 +84,8 @@ class LineChart(QWidget):
         values = sorted(v for v in [*self._data.raw, *held] if v == v and abs(v) < 1e9)
         low, high = (0.0, 1.0) if not values else (values[0], values[max(0, int(len(values) * 0.998) - 1)])
         high = max([high, *held])
+        if len(values) < 2:
+            low = min(0.0, low)
         low, high, tick = nice_range(low, high, ticks=4 if area.height() > 140 else 3)
         count = round((high - low) / tick)
         ticks = [low + tick * i for i in range(count + 1)]

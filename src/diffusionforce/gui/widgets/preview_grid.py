@@ -60,9 +60,11 @@ class PreviewGrid(QWidget):
             painter.setFont(theme.font(12))
             painter.setPen(theme.colour("text3"))
             painter.drawText(QRectF(self.rect()).adjusted(16, 0, -16, 0), int(words), self._empty)
-        for box, path in zip(self._boxes(), self._paths, strict=True):
+        missing = self._paths.index(None) if None in self._paths else -1
+        for i, (box, path) in enumerate(zip(self._boxes(), self._paths, strict=True)):
             picture = self._store.get(path, edge_px=EDGE_PX) if path is not None else None
-            paint_sample(painter, box, picture, words="" if path is not None else "Drawing")
+            words = "" if path is not None else "Drawing" if i == missing else "waiting"
+            paint_sample(painter, box, picture, words=words)
         painter.end()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -1,0 +1,117 @@
+"""What can be checked about the look without eyes: clipped words, names for screen readers, small targets."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QScrollArea, QWidget
+from pytestqt.qtbot import QtBot
+from tests.gui import recorded
+
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.labels import Elided
+
+WAIT_MS = 20_000
+SIZES = ((1440, 900), (1100, 720), (1920, 1080))
+SMALLEST_TARGET_PX = 20
+
+
+def faults(window: Window) -> Iterator[str]:
+    """Yield what is wrong with the widgets in sight."""
+    for widget in window.findChildren(QWidget):
+        if not widget.isVisible():
+            continue
+        where = f"{type(widget).__name__} {widget.accessibleName() or getattr(widget, 'text', str)()!r}"
+        if isinstance(widget, QLabel) and widget.text() and not isinstance(widget, Elided):
+            needed_w = 0 if widget.wordWrap() else widget.sizeHint().width()
+            needed_h = widget.heightForWidth(widget.width()) if widget.wordWrap() else widget.sizeHint().height()
+            if needed_w > widget.width() + 1 or needed_h > widget.height() + 1:
+                yield f"clipped: {where} needs {needed_w} x {needed_h}, has {widget.width()} x {widget.height()}"
+        if isinstance(widget, QPushButton) and widget.sizeHint().width() > widget.width() + 1:
+            yield f"squeezed: {where}"
+        inner = widget.widget() if isinstance(widget, QScrollArea) else None
+        if isinstance(widget, QScrollArea) and inner is not None and inner.width() > widget.viewport().width() + 1:
+            yield f"wider than its view: {where}"
+        takes_focus = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+        if takes_focus and not isinstance(widget, QAbstractScrollArea | Window):
+            if not widget.accessibleName() and not widget.objectName().startswith("qt_"):
+                yield f"no name: {where}"
+            if min(widget.width(), widget.height()) < SMALLEST_TARGET_PX:
+                yield f"small target: {where} {widget.width()} x {widget.height()}"
+    if window.minimumSizeHint().width() > 1100 or window.minimumSizeHint().height() > 720:
+        yield f"the window cannot be small: {window.minimumSizeHint()}"
+
+
+def show_place(key: str) -> Callable[[Window, Path], None]:
+    return lambda window, _path: window.go(key)
+
+
+def show_run(end: recorded.End) -> Callable[[Window, Path], None]:
+    def show(window: Window, path: Path) -> None:
+        window.open_run(recorded.run_folder(path / end, end=end).root)
+
+    return show
+
+
+def show_gallery(window: Window, path: Path) -> None:
+    show_run("done")(window, path)
+    window.go("gallery")
+
+
+def show_compare(window: Window, path: Path) -> None:
+    show_gallery(window, path)
+    window.gallery._on_tab(1)
+
+
+def show_refusal(window: Window, _path: Path) -> None:
+    window.run_place.plan.choose_profile("wan21-14b")
+
+
+def show_question(window: Window, path: Path) -> None:
+    show_run("running")(window, path)
+    window.run_place.live.notice.ask_stop()
+
+
+SCREENS: dict[str, Callable[[Window, Path], None]] = {
+    "plan": show_place("run"),
+    "refusal": show_refusal,
+    "live": show_run("running"),
+    "question": show_question,
+    "done": show_run("done"),
+    "failed": show_run("failed"),
+    "crashed": show_run("crashed"),
+    "gallery": show_gallery,
+    "compare": show_compare,
+    "empty gallery": show_place("gallery"),
+    "datasets": show_place("datasets"),
+    "profiles": show_place("profiles"),
+    "history": show_place("history"),
+    "settings": show_place("settings"),
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_is_clipped_nameless_or_too_small(
+    screen: str, make_window: Callable[..., Window], qtbot: QtBot, tmp_path: Path
+):
+    window = make_window()
+    SCREENS[screen](window, tmp_path)
+    qtbot.wait(250)
+    for width, height in SIZES:
+        window.resize(width, height)
+        qtbot.wait(60)
+        assert list(faults(window)) == [], f"at {width} x {height}"
+
+
+def test_painting_keeps_the_references_to_none(window: Window, qtbot: QtBot, tmp_path: Path):
+    """PySide6 6.12 on Python 3.11 lost a reference to None with every call that returns nothing, until it crashed."""
+    show_run("done")(window, tmp_path)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    chart = window.run_place.live.chart
+    chart.grab()
+    before = sys.getrefcount(None)
+    for _ in range(20):
+        chart.grab()
+    assert sys.getrefcount(None) > before - 200

@@ -1,0 +1,47 @@
+"""The real window starts the real trainer with the real pocket engine, on the processor, cut down to a few steps."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from diffusionforce.gui.shell import Window
+from diffusionforce.job import changed
+from diffusionforce.runs import RunFolder
+
+WAIT_MS = 280_000
+
+
+@pytest.mark.slow
+def test_a_click_trains_the_demo_and_its_previews_fill_the_gallery(
+    window: Window, qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    page = window.run_place.plan
+    qtbot.waitUntil(lambda: not page.plan.is_checking, timeout=WAIT_MS)
+    assert page.plan.profile is not None
+    edits = {
+        "training.steps": 3,
+        "training.warmup_steps": 0,
+        "samples.prompts": ["LoRAnne, waving", "a girl"],
+        "samples.num_steps": 2,
+        "samples.every_steps": 0,
+        "devices.use": ["cpu"],
+    }
+    page.plan.profile = changed(page.plan.profile, edits, origin="test")
+    page.refresh()
+    qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
+    session = window.session
+    assert session is not None
+    window.go("gallery")
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    assert session.model.outcome is not None
+    assert session.model.outcome.kind == "done", session.model.outcome
+    assert session.model.samples.done_steps == [0, 3]
+    assert session.model.losses.held_out_fall is not None
+    assert window.gallery.grid.step == 3
+    assert window.gallery.files.isVisible()
+    state = RunFolder.open(session.root).read_state()
+    assert state.state == "done"
+    assert (session.root / state.lora).is_file()

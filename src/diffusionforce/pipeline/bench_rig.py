@@ -22,7 +22,7 @@ from diffusionforce.pipeline.benchmark_model import (
     random_batch,
     trained_parameters,
 )
-from diffusionforce.pipeline.calibration import BlockTimes, time_block, time_links
+from diffusionforce.pipeline.calibration import Calibration, calibrate
 from diffusionforce.pipeline.executor import StepExecutor
 from diffusionforce.pipeline.graphs import BlockGraphs
 from diffusionforce.pipeline.pager import CardPaging, Pager
@@ -74,8 +74,8 @@ class BenchRig:
         self.model = BenchmarkModel(options.shape, home=self.devices[0])
         self.blocks = [block for block in self.model.blocks if isinstance(block, WanShapedBlock)]
         self.boundary_bytes = options.num_tokens * options.shape.width * options.shape.dtype.itemsize
-        self.links = time_links(self.devices, boundary_bytes=self.boundary_bytes)
-        self.times = tuple(self._block_times(card) for card in range(len(self.devices)))
+        calibration = self._calibration()
+        self.times, self.links = calibration.times, calibration.links
 
     def costs(self) -> RigCosts:
         """What the splitter needs to know, as measured, with everything that is played."""
@@ -273,16 +273,12 @@ class BenchRig:
                     played[first, second] = min(rates)
         return Transfers(link_bytes_per_s=played)
 
-    def _block_times(self, card: int) -> BlockTimes:
-        device = self.devices[card]
-        shape = self.options.shape
-        block = self.blocks[0].to(device)
-        batch = self._batch(0, device)
-        x = torch.randn(1, self.options.num_tokens, shape.width, device=device).to(shape.dtype)
-        modulation = torch.zeros(1, 6, shape.width, device=device, dtype=shape.dtype)
-        times = time_block(block, (x, modulation, batch.text), {}, device=device)
-        self.blocks[0].to(self.devices[0])
-        return times
+    def _calibration(self) -> Calibration:
+        shape, home = self.options.shape, self.devices[0]
+        x = torch.randn(1, self.options.num_tokens, shape.width, device=home).to(shape.dtype)
+        modulation = torch.zeros(1, 6, shape.width, device=home, dtype=shape.dtype)
+        args = (x, modulation, self._batch(0, home).text)
+        return calibrate(self.blocks[0], args, {}, devices=self.devices, boundary_bytes=self.boundary_bytes)
 
     def _batch(self, number: int, home: torch.device) -> BenchmarkBatch:
         return random_batch(self.options.shape, num_tokens=self.options.num_tokens, device=home, seed=number)

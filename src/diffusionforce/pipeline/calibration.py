@@ -121,6 +121,60 @@ def time_links(
     return LinkRates(crossing_s=crossing_s, paging_bytes_per_s=_paging_rates(devices))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """A model's block on the cards of a rig, and the links between them."""
+
+    times: tuple[BlockTimes, ...]
+    """One a device."""
+    links: LinkRates
+
+
+def calibrate(
+    block: nn.Module,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    devices: Sequence[torch.device],
+    boundary_bytes: int,
+    cache: "CalibrationCache | None" = None,
+    driver_version: str = "",
+) -> Calibration:
+    """Measure everything that a split is decided by, or remember it.
+
+    Args:
+        block: One of the model's blocks, on any device. It visits every device and returns.
+        args: Arguments of one real call of it.
+        kwargs: Keyword arguments of that call.
+        devices: One a stage.
+        boundary_bytes: Size of what crosses at a boundary.
+        cache: Where results are kept; None measures anew and keeps nothing.
+        driver_version: Of the graphics driver; a new driver is measured anew.
+    """
+    home = next(tensor.device for tensor in [*block.parameters(), *block.buffers()])
+    names = [device_signature(device, driver_version=driver_version) for device in devices]
+    signature = block_signature(block, args, kwargs)
+
+    def measure_block(device: torch.device) -> BlockTimes:
+        block.to(device)
+        times = time_block(block, args, kwargs, device=device)
+        block.to(home)
+        return times
+
+    def measure_links() -> LinkRates:
+        return time_links(devices, boundary_bytes=boundary_bytes)
+
+    if cache is None:
+        return Calibration(times=tuple(measure_block(device) for device in devices), links=measure_links())
+    return Calibration(
+        times=tuple(
+            cache.times(f"{name} {signature}", lambda device=device: measure_block(device))
+            for name, device in zip(names, devices, strict=True)
+        ),
+        links=cache.rates(f"{' + '.join(names)} {boundary_bytes} bytes", measure_links),
+    )
+
+
 class CalibrationCache:
     """Measured values in one JSON file, which is replaced whole or not at all.
 

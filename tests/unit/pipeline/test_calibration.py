@@ -12,6 +12,7 @@ from diffusionforce.pipeline.calibration import (
     CalibrationCache,
     LinkRates,
     block_signature,
+    calibrate,
     device_signature,
     time_block,
     time_links,
@@ -119,6 +120,18 @@ def test_a_file_that_is_not_ours_is_measured_over(tmp_path: Path, content: str):
     path.write_text(content)
     assert CalibrationCache(path).times("card", lambda: TIMES) == TIMES
     assert CalibrationCache(path).times("card", lambda: pytest.fail("measured again")) == TIMES
+
+
+def test_a_rig_is_calibrated_once_and_the_block_comes_home(tmp_path: Path):
+    cache = CalibrationCache(tmp_path / "calibration.json")
+    layer = Layer()
+    weight = layer.linear.weight.detach().clone()
+    options = {"devices": [CPU], "boundary_bytes": 64, "cache": cache}
+    first = calibrate(layer, ARGS, {}, **options)
+    assert torch.equal(layer.linear.weight, weight) and layer.linear.weight.grad is None
+    assert calibrate(layer, ARGS, {}, **options) == first
+    assert calibrate(layer, ARGS, {}, **options, driver_version="2") == first, "the CPU has no driver"
+    assert calibrate(layer, ARGS, {}, devices=[CPU], boundary_bytes=64) != first
 
 
 def test_signatures_tell_blocks_and_inputs_apart():

@@ -120,6 +120,7 @@ class _Step:
         self._edges: dict[tuple[int, int], Any] = {}
         self._gradients: dict[tuple[int, int], torch.Tensor] = {}
         self._arrived: dict[tuple[int, int], list[torch.Tensor]] = {}
+        self._sent: dict[int, torch.Tensor] = {}  # a model's variables hold its tensors until the next block has run
         self._token = torch.zeros((), requires_grad=True)
         self._shared: dict[tuple[int, int], tuple[Any, ...]] = {}
 
@@ -129,6 +130,7 @@ class _Step:
             self._plan._on(HOME)
             x, self._shared[HOME, microbatch] = self._plan.cut.prologue(self._batches[microbatch])
             self._inputs[0, microbatch] = self._copied(x, HOME, card)
+            self._sent[microbatch] = x
             del x
         if (card, microbatch) not in self._shared:
             home_shared = self._shared[HOME, microbatch]
@@ -137,9 +139,11 @@ class _Step:
         x = self._begun(chunk, microbatch)
         for block in self._plan.chunks[chunk]:
             x = self._plan.cut.blocks[block](x, *self._shared[card, microbatch])
+            self._sent.pop(microbatch, None)
         self._edges[chunk, microbatch] = torch.autograd.graph.get_gradient_edge(x)
         if chunk + 1 < len(self._plan.chunks):
             self._inputs[chunk + 1, microbatch] = self._copied(x, card, self._at(chunk + 1))
+            self._sent[microbatch] = x.detach()
             return
         self._inputs[chunk + 1, microbatch] = self._copied(x, card, HOME)
         del x

@@ -5,9 +5,9 @@ between their forward and their backward, on when gradients first exist, on the 
 step is walked through, operation by operation and block by block, with what a trace found for each kind of block, and
 the fullest moment of each card is kept, sorted by what the memory is for.
 
-What the walk takes for granted about whoever runs the step: a boundary tensor starts its way as soon as it exists and
-is then given up where it was made; the tail runs as soon as the last chunk's forward is done; an incoming gradient is
-held until its chunk's backward is over.
+What the walk takes for granted about whoever runs the step: a boundary tensor starts its way as soon as it exists, but
+the model's own variables hold it where it was made until the next chunk's first block has run; the tail runs as soon as
+the last chunk's forward is done; an incoming gradient is held until its chunk's backward is over.
 """
 
 from collections.abc import Sequence
@@ -227,16 +227,19 @@ class _Walk:
         if chunk == 0:
             self.touch(home, outer.prologue_bytes, "prologue")
             self.hold(home, outer.prologue_kept_bytes)
-            self._move(home, card, self._input_bytes(0))
+            self._send(home, card, self._input_bytes(0))
         if card != home and (card, microbatch) not in self._shared:
             self._shared.add((card, microbatch))
             self.hold(card, outer.shared_bytes)
-        for block in self._chunks[chunk]:
+        sender = self.layout.card_of_chunk[chunk - 1] if chunk else home
+        for number, block in enumerate(self._chunks[chunk]):
             self.touch(card, self._blocks[block].forward_bytes, "forward")
             self.hold(card, self._blocks[block].kept_bytes)
+            if number == 0 and sender != card:
+                self.hold(sender, -self._input_bytes(chunk))
         output_bytes = self._last_of(chunk).output_bytes
         if chunk + 1 < len(self._chunks):
-            self._move(card, self.layout.card_of_chunk[chunk + 1], output_bytes)
+            self._send(card, self.layout.card_of_chunk[chunk + 1], output_bytes)
             return
         self._move(card, home, output_bytes)
         self.touch(home, outer.tail_bytes, "tail")
@@ -280,6 +283,10 @@ class _Walk:
             for rest, moment in zip(self.resting, self._fullest, strict=True)
         )
         return Forecast(cards=tuple(cards), ram_bytes=ram)
+
+    def _send(self, source: int, destination: int, num_bytes: int) -> None:
+        if source != destination:
+            self.hold(destination, num_bytes)
 
     def _move(self, source: int, destination: int, num_bytes: int) -> None:
         if source != destination:

@@ -6,17 +6,21 @@ that a model runs spread out is what it is for.
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
 import torch
 
+from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.placement import Placement, even_placement, place_blocks, verify_placement
 from diffusionforce.rig import meters
 from diffusionforce.wire import DevicePlacement, DeviceReading
+
+CHUNKS_PER_STAGE = 2
+"""Each of several devices gets two runs of blocks, in turn: the devices then wait half as long for each other."""
 
 
 def choose_devices(wanted: Sequence[str], *, num_blocks: int) -> tuple[torch.device, ...]:
@@ -55,7 +59,10 @@ def place(transformer: PocketTransformer, devices: Sequence[torch.device]) -> Pl
     Raises:
         DeviceError: A tensor did not arrive where it was sent.
     """
-    placement = even_placement(len(transformer.blocks), devices)
+    num_blocks = len(transformer.blocks)
+    has_room = CHUNKS_PER_STAGE * len(devices) <= num_blocks
+    chunks = CHUNKS_PER_STAGE if len(devices) > 1 and has_room else 1
+    placement = even_placement(num_blocks, devices, chunks_per_stage=chunks)
     transformer.to(placement.devices[0])
     place_blocks(transformer.blocks, placement)
     verify_placement(transformer.blocks, placement)
@@ -103,8 +110,21 @@ class Meters:
         process = psutil.Process()
         return cls(tuple(dict.fromkeys(devices)), process, _cpu_seconds(process), time.perf_counter())
 
-    def read(self) -> tuple[DeviceReading, ...]:
-        """Memory and load of each device since the last call."""
+    def read(self, work: Mapping[torch.device, DeviceWork]) -> tuple[DeviceReading, ...]:
+        """Memory and load of each device since the last call.
+
+        Args:
+            work: What the pipeline noted of the devices, as far as it did.
+        """
+        readings = self._read()
+        return tuple(
+            reading.model_copy(update={"busy": work[device].busy, "timeline": work[device].timeline})
+            if device in work
+            else reading
+            for device, reading in zip(self.devices, readings, strict=True)
+        )
+
+    def _read(self) -> tuple[DeviceReading, ...]:
         cards = {card.uuid: card for card in meters.read()} if self.devices[0].type == "cuda" else {}
         readings: list[DeviceReading] = []
         for device in self.devices:

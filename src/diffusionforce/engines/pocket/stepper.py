@@ -2,16 +2,20 @@
 
 import zlib
 from dataclasses import dataclass
+from functools import partial
 
 import torch
+from torch import Tensor
 
 from diffusionforce.engines.pocket.batches import BatchOrder
 from diffusionforce.engines.pocket.lora import Lora
+from diffusionforce.engines.pocket.microbatches import DeviceWork, Piece, PieceRunner
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import draw_sigmas, flow_loss
 from diffusionforce.engines.pocket.precision import Precision
 from diffusionforce.engines.pocket.preparation import Materials
 from diffusionforce.engines.pocket.schedule import learning_rate
+from diffusionforce.engines.pocket.text import TextFeatures
 from diffusionforce.errors import UserError
 from diffusionforce.job import Profile
 
@@ -32,6 +36,30 @@ class StepResult:
     grad_norm: float
     """Norm of all gradients together, before clipping."""
     learning_rate: float
+    work: dict[torch.device, DeviceWork]
+    """What each device did; empty on a single one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Pictures with their captions and noise, on the CPU."""
+
+    pictures: Tensor
+    """(B, 3, H, W) float32 from -1 to 1."""
+    text: TextFeatures
+    sigma: Tensor
+    """Noise level of each picture, (B,)."""
+    noise: Tensor
+    """(B, 3, H, W)"""
+
+    def pick(self, indices: Tensor) -> "Batch":
+        """A part of the batch."""
+        return Batch(
+            pictures=self.pictures[indices],
+            text=self.text.pick(indices.tolist()),
+            sigma=self.sigma[indices],
+            noise=self.noise[indices],
+        )
 
 
 class Stepper:
@@ -44,6 +72,7 @@ class Stepper:
         transformer: The model with its LoRA.
         lora: The LoRA; its matrices are what the optimiser changes.
         materials: Pictures and captions.
+        runner: Runs the forward and backward passes.
         profile: All settings.
         device: Where the model's ends are.
         precision: Number format of the forward pass.
@@ -55,11 +84,13 @@ class Stepper:
         lora: Lora,
         materials: Materials,
         *,
+        runner: PieceRunner,
         profile: Profile,
         device: torch.device,
         precision: Precision,
     ) -> None:
         self._transformer = transformer
+        self._runner = runner
         self._pictures = materials.pictures
         self._settings = profile.training
         self._device = device
@@ -93,14 +124,28 @@ class Stepper:
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._optimiser.zero_grad(set_to_none=True)
-        loss = sum(self._add_gradients() for _ in range(self._settings.gradient_accumulation))
+        pieces = self._pieces()
+        losses = self._runner.run(pieces)
+        loss = sum(loss * piece.weight for loss, piece in zip(losses, pieces, strict=True))
         norm = torch.nn.utils.clip_grad_norm_(self._matrices, self._settings.max_grad_norm or float("inf")).item()
         self._require_numbers(step, loss, norm)
         self._optimiser.step()
-        return StepResult(loss=loss, grad_norm=norm, learning_rate=rate)
+        return StepResult(loss=loss, grad_norm=norm, learning_rate=rate, work=self._runner.work())
 
-    def _add_gradients(self) -> float:
-        """Add the gradients of one batch, and return its share of the step's loss."""
+    def _pieces(self) -> list[Piece]:
+        """Deal the pictures of a step, draw their noise, and cut them into pieces."""
+        num_batches = self._settings.gradient_accumulation
+        num_pieces = self._runner.num_pieces(self._settings.batch_size, num_batches=num_batches)
+        pieces: list[Piece] = []
+        for _ in range(num_batches):
+            # Drawn for the whole batch: into how many pieces it is cut must not change what is drawn.
+            batch = self._next_batch()
+            for part in torch.arange(len(batch.pictures)).chunk(num_pieces):
+                weight = len(part) / (len(batch.pictures) * num_batches)
+                pieces.append(Piece(loss=partial(self._loss, batch.pick(part)), weight=weight))
+        return pieces
+
+    def _next_batch(self) -> Batch:
         settings = self._settings
         pictures, text = self._pictures.batch(self._order.next_batch(settings.batch_size))
         sigma = draw_sigmas(
@@ -111,17 +156,19 @@ class Stepper:
             shift=settings.flow_shift,
         )
         noise = torch.randn(pictures.shape, generator=self._noise)
+        return Batch(pictures=pictures, text=text, sigma=sigma, noise=noise)
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """The mean loss of a piece, a scalar that carries gradient."""
         with self._precision.applied():
             losses = flow_loss(
                 self._transformer,
-                pictures.to(self._device),
-                text.to(self._device),
-                sigma=sigma.to(self._device),
-                noise=noise.to(self._device),
+                batch.pictures.to(self._device),
+                batch.text.to(self._device),
+                sigma=batch.sigma.to(self._device),
+                noise=batch.noise.to(self._device),
             )
-        loss = losses.mean() / settings.gradient_accumulation
-        loss.backward()
-        return loss.item()
+        return losses.mean()
 
     def _require_numbers(self, step: int, loss: float, norm: float) -> None:
         if not (abs(loss) < float("inf") and abs(norm) < float("inf")):

@@ -7,7 +7,6 @@ gives the same loss curve on a processor, one card or several, and samples made 
 """
 
 import time
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import torch
@@ -15,6 +14,7 @@ import torch
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.pocket.devices import Meters, choose_devices, place, placed_devices
 from diffusionforce.engines.pocket.lora import Lora
+from diffusionforce.engines.pocket.microbatches import InTurn, PieceRunner, Pipelined, piece_runner
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import HeldOutLoss
 from diffusionforce.engines.pocket.precision import limit_cpu_threads, sampling_precision, training_precision
@@ -26,7 +26,6 @@ from diffusionforce.engines.pocket.weights import FAMILY, check_weights, load_ba
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.placement import Placement
-from diffusionforce.pipeline.router import Router
 from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
 
 
@@ -88,8 +87,10 @@ class _Run:
         transformer = base.transformer
         placement = self._place(transformer)
         self._lora = self._attach(transformer)
-        with _routed(transformer, placement, recompute=self._job.profile.training.gradient_checkpointing):
-            return self._train(transformer, materials, placement)
+        recompute = self._job.profile.training.gradient_checkpointing
+        runner = piece_runner(transformer.blocks, placement, recompute=recompute)
+        with runner.installed():
+            return self._train(transformer, materials, placement, runner)
 
     def stopped(self) -> Stopped:
         """Keep what there is, and say where the run stopped."""
@@ -97,7 +98,9 @@ class _Run:
             self._save()
         return Stopped(step=self._step, lora=self._saved_path)
 
-    def _train(self, transformer: PocketTransformer, materials: Materials, placement: Placement) -> Done:
+    def _train(
+        self, transformer: PocketTransformer, materials: Materials, placement: Placement, runner: PieceRunner
+    ) -> Done:
         profile, home = self._job.profile, placement.devices[0]
         precision = training_precision(profile.model.precision, home)
         held_out = None
@@ -119,7 +122,13 @@ class _Run:
             precision=sampling_precision(profile.model.precision, home),
         )
         stepper = Stepper(
-            transformer, self._require_lora(), materials, profile=profile, device=home, precision=precision
+            transformer,
+            self._require_lora(),
+            materials,
+            runner=runner,
+            profile=profile,
+            device=home,
+            precision=precision,
         )
         before = self._measure(held_out, transformer)
         self._run_steps(transformer, stepper, samples, Meters.of(placement.devices))
@@ -159,7 +168,7 @@ class _Run:
                     grad_norm=result.grad_norm,
                     seconds=seconds,
                     eta_s=time_left.after(step),
-                    devices=meters.read(),
+                    devices=meters.read(result.work),
                 )
             )
             if step < profile.training.steps:
@@ -203,7 +212,7 @@ class _Run:
             Placed(
                 devices=placed_devices(transformer, placement),
                 num_blocks=placement.num_blocks,
-                schedule="single" if len(devices) == 1 else "turns",
+                schedule=InTurn.schedule if len(devices) == 1 else Pipelined.schedule,
             )
         )
         return placement
@@ -257,10 +266,3 @@ def _steps_with_samples(job: Job) -> frozenset[int]:
         return frozenset()
     steps = set(range(settings.every_steps, num_steps, settings.every_steps)) if settings.every_steps else set[int]()
     return frozenset(steps | {num_steps} | ({0} if settings.before_training else set()))
-
-
-def _routed(transformer: PocketTransformer, placement: Placement, *, recompute: bool) -> AbstractContextManager[object]:
-    """Bring tensors to the blocks while the model runs; nothing to do on one device."""
-    if len(placement.devices) == 1 and not recompute:
-        return nullcontext()
-    return Router(transformer.blocks, placement, home=placement.devices[0], recompute=recompute).install()

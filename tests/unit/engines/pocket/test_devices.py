@@ -53,7 +53,7 @@ def test_what_lies_where_is_read_from_the_tensors() -> None:
 def test_the_processor_is_measured_once_however_often_it_is_named() -> None:
     meters = Meters.of([CPU, CPU])
     torch.mm(torch.ones(300, 300), torch.ones(300, 300))
-    (reading,) = meters.read()
+    (reading,) = meters.read({})
     assert reading.device == "cpu"
     assert reading.memory_bytes is not None
     assert reading.busy is not None

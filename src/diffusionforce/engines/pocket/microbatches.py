@@ -1,0 +1,174 @@
+"""How the pieces of one step are run: in turn on one device, or through a pipeline over several.
+
+A step is a list of pieces (micro-batches), each a function that gives its loss. On one device they run one after the
+other. On several, the pipeline lets them overlap, so that a card computes one piece while its neighbour computes
+another; the gradients are the same.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from diffusionforce.pipeline.executor import StepExecutor
+from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.router import Router
+from diffusionforce.pipeline.schedule import interleaved
+from diffusionforce.wire import Span
+
+PIECES_PER_STAGE = 2
+"""Pieces that a pipeline wants for each of its stages; with fewer, cards wait for each other most of the time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """One micro-batch of a step."""
+
+    loss: Callable[[], Tensor]
+    """Runs the forward pass and gives the mean loss of its pictures, a scalar that carries gradient."""
+    weight: float
+    """Its share of the step's pictures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceWork:
+    """What one device did in a step."""
+
+    busy: float
+    """Share of the step in which it computed, 0 to 1."""
+    timeline: tuple[Span, ...]
+    """Every piece of work, in seconds from the step's start."""
+
+
+class PieceRunner(Protocol):
+    """Runs the pieces of a step, forward and backward."""
+
+    @property
+    def schedule(self) -> str:
+        """Name of the order in which it runs them."""
+        ...
+
+    def num_pieces(self, batch_size: int, *, num_batches: int) -> int:
+        """Into how many pieces it wants each of a step's batches cut."""
+        ...
+
+    def run(self, pieces: Sequence[Piece]) -> list[float]:
+        """Add the gradients of the weighted losses, and return the losses."""
+        ...
+
+    def work(self) -> dict[torch.device, DeviceWork]:
+        """What the devices did in the last step; empty where nobody noted it."""
+        ...
+
+    def installed(self) -> AbstractContextManager[object]:
+        """The blocks can be called while this is entered."""
+        ...
+
+
+class InTurn:
+    """Everything on one device.
+
+    Args:
+        blocks: The blocks of the model.
+        placement: Where they are.
+        recompute: Recompute the activations of each block in the backward pass.
+    """
+
+    schedule = "single"
+
+    def __init__(self, blocks: nn.ModuleList, placement: Placement, *, recompute: bool) -> None:
+        self._blocks = blocks
+        self._placement = placement
+        self._recompute = recompute
+
+    def installed(self) -> AbstractContextManager[object]:
+        """The blocks can be called while this is entered."""
+        if not self._recompute:
+            return nullcontext()
+        return Router(self._blocks, self._placement, recompute=True).install()
+
+    def num_pieces(self, batch_size: int, *, num_batches: int) -> int:
+        """A batch stays whole."""
+        return 1
+
+    def run(self, pieces: Sequence[Piece]) -> list[float]:
+        """Add the gradients of the weighted losses, and return the losses."""
+        losses: list[float] = []
+        for piece in pieces:
+            loss = piece.loss()
+            (loss * piece.weight).backward()
+            losses.append(loss.item())
+        return losses
+
+    def work(self) -> dict[torch.device, DeviceWork]:
+        """Nobody notes it: one device is busy as long as the step lasts."""
+        return {}
+
+
+class Pipelined:
+    """Several stages that work at the same time.
+
+    Args:
+        blocks: The blocks of the model, already placed.
+        placement: Where they are.
+        recompute: Recompute the activations of each block in the backward pass.
+    """
+
+    schedule = "interleaved"
+
+    def __init__(self, blocks: nn.ModuleList, placement: Placement, *, recompute: bool) -> None:
+        self._placement = placement
+        self._executor = StepExecutor(blocks, placement, recompute=recompute)
+
+    def installed(self) -> AbstractContextManager[object]:
+        """The blocks can be called while this is entered."""
+        return self._executor.install()
+
+    def num_pieces(self, batch_size: int, *, num_batches: int) -> int:
+        """Enough pieces to keep all stages busy, as far as the batch has pictures."""
+        wanted = PIECES_PER_STAGE * len(self._placement.devices)
+        return min(batch_size, -(-wanted // num_batches))
+
+    def run(self, pieces: Sequence[Piece]) -> list[float]:
+        """Add the gradients of the weighted losses, and return the losses."""
+        order = interleaved(
+            num_chunks=self._placement.num_chunks,
+            num_microbatches=len(pieces),
+            # By stage: the same device may be two stages, which a schedule must tell apart.
+            device_of=self._placement.stage_of_chunk,
+        )
+        losses = self._executor.step(
+            order,
+            microbatches=[piece.loss for piece in pieces],
+            weights=[piece.weight for piece in pieces],
+            record=True,
+        )
+        return [loss.item() for loss in losses]
+
+    def work(self) -> dict[torch.device, DeviceWork]:
+        """What the devices did in the last step."""
+        timeline = self._executor.timeline()
+        work: dict[torch.device, DeviceWork] = {}
+        for device in dict.fromkeys(self._placement.devices):
+            spans = tuple(
+                Span(
+                    op=span.op.kind,
+                    chunk=span.op.chunk,
+                    microbatch=span.op.microbatch,
+                    start_s=span.start_s,
+                    end_s=span.end_s,
+                )
+                for span in timeline.spans
+                if span.device == device
+            )
+            work[device] = DeviceWork(busy=min(1.0, timeline.busy_share(device)), timeline=spans)
+        return work
+
+
+def piece_runner(blocks: nn.ModuleList, placement: Placement, *, recompute: bool) -> InTurn | Pipelined:
+    """The runner that suits a placement."""
+    kind = InTurn if len(placement.devices) == 1 else Pipelined
+    return kind(blocks, placement, recompute=recompute)

@@ -71,7 +71,9 @@ class StepExecutor:
         tail_on_own_stream: bool = True,
         contexts: Sequence[ContextFactory] = (),
     ) -> None:
-        self.router = Router(blocks, placement, home=home, transfers=transfers, recompute=recompute, interceptor=self)
+        self.router = Router(
+            blocks, placement, home=home, transfers=transfers, recompute=recompute, graphs=graphs, interceptor=self
+        )
         self.chunk_of_block = placement.chunk_of_block
         self.device_of_segment = (*placement.device_of_chunk, self.router.home)
         self.num_chunks = placement.num_chunks

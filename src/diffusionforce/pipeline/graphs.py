@@ -100,7 +100,8 @@ class BlockGraphs:
         try:
             addresses = tuple(tensors[name].data_ptr() for tensors, name in self._slots_of(block))
             key = (id(block), block.training, _casts(), addresses, _call_key((args, kwargs), device))
-        except NotCapturableError:
+        except NotCapturableError as error:
+            _log.debug("a call is not captured: %s", error)
             return None
         if key in self._captured:
             return self._captured[key]

@@ -1,1 +1,14 @@
-"""The pocket engine: a tiny diffusion transformer that we wrote, trained and ship."""
+"""The pocket engine: a tiny diffusion transformer that we wrote, trained and ship, and the training of its LoRAs.
+
+It has what the large models have, so that the whole product can be used, tested and understood on any computer:
+
+- `world`: draws the pictures and captions that the base was trained on, and the demo characters.
+- `config`, `layers`, `model`, `words`, `text`, `weights`: the transformer and its text encoder.
+- `objective`, `sampler`, `precision`: the loss, and pictures from noise.
+- `lora`: what is trained.
+- `dataset`, `preparation`, `batches`: from a folder to batches.
+- `devices`, `microbatches`: where the blocks lie, and how a step runs over several devices.
+- `schedule`, `stepper`, `results`, `training`: the run.
+
+`training.PocketEngine` is the way in. Importing this package loads nothing; its modules load torch.
+"""

@@ -1,0 +1,169 @@
+"""Rates of common cards, for planning on a rig that is not here.
+
+A rig at hand is measured; one that somebody thinks of buying has only its datasheet. The rates are the makers' figures
+for dense matrix products in bfloat16 with float32 sums; on the GeForce cards that is half of the figure for float16.
+Training reaches about three quarters of them.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.rig import GIB
+
+REACHED_SHARE = 0.75
+"""What part of the datasheet's rate training reaches."""
+LINK_BYTES_PER_S = {3: 12.5e9, 4: 25e9, 5: 50e9}
+"""What sixteen lanes of a PCIe generation deliver from page-locked RAM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueCard:
+    """One kind of card.
+
+    Attributes:
+        name: Name without the maker's, for example `RTX 4060 Ti 16GB`.
+        memory_bytes: Its memory.
+        flops: Datasheet operations a second, dense bfloat16.
+        memory_bytes_per_s: Datasheet bandwidth of its memory.
+        pcie_generation: Generation of its connector.
+        pcie_lanes: Lanes of its connector.
+    """
+
+    name: str
+    memory_bytes: int
+    flops: float
+    memory_bytes_per_s: float
+    pcie_generation: int = 4
+    pcie_lanes: int = 16
+
+    @property
+    def reached_flops(self) -> float:
+        """Operations a second that training reaches."""
+        return self.flops * REACHED_SHARE
+
+    @property
+    def link_bytes_per_s(self) -> float:
+        """What the link from RAM delivers, if the slot has what the card has."""
+        return LINK_BYTES_PER_S[self.pcie_generation] * self.pcie_lanes / 16
+
+
+def _card(
+    name: str, gib: int, teraflops: float, gb_per_s: float, generation: int = 4, lanes: int = 16
+) -> CatalogueCard:
+    return CatalogueCard(
+        name=name,
+        memory_bytes=gib * GIB,
+        flops=teraflops * 1e12,
+        memory_bytes_per_s=gb_per_s * 1e9,
+        pcie_generation=generation,
+        pcie_lanes=lanes,
+    )
+
+
+CARDS = (
+    _card("RTX 5090", 32, 209.5, 1792, 5),
+    _card("RTX 5080", 16, 112.6, 960, 5),
+    _card("RTX 5070 Ti", 16, 87.9, 896, 5),
+    _card("RTX 5070", 12, 61.7, 672, 5),
+    _card("RTX 5060 Ti 16GB", 16, 47.4, 448, 5, 8),
+    _card("RTX 5060 Ti 8GB", 8, 47.4, 448, 5, 8),
+    _card("RTX 5060", 8, 38.4, 448, 5, 8),
+    _card("RTX 4090", 24, 165.2, 1008),
+    _card("RTX 4080 SUPER", 16, 104.4, 736),
+    _card("RTX 4080", 16, 97.5, 717),
+    _card("RTX 4070 Ti SUPER", 16, 88.2, 672),
+    _card("RTX 4070 Ti", 12, 80.2, 504),
+    _card("RTX 4070 SUPER", 12, 71.0, 504),
+    _card("RTX 4070", 12, 58.3, 504),
+    _card("RTX 4060 Ti 16GB", 16, 44.1, 288, 4, 8),
+    _card("RTX 4060 Ti 8GB", 8, 44.1, 288, 4, 8),
+    _card("RTX 4060", 8, 30.2, 272, 4, 8),
+    _card("RTX 3090 Ti", 24, 80.0, 1008),
+    _card("RTX 3090", 24, 71.2, 936),
+    _card("RTX 3080 Ti", 12, 68.2, 912),
+    _card("RTX 3080 12GB", 12, 61.3, 912),
+    _card("RTX 3080 10GB", 10, 59.5, 760),
+    _card("RTX 3070 Ti", 8, 43.5, 608),
+    _card("RTX 3070", 8, 40.6, 448),
+    _card("RTX 3060 Ti", 8, 32.4, 448),
+    _card("RTX 3060", 12, 25.5, 360),
+    _card("RTX PRO 6000 Blackwell", 96, 251.9, 1792, 5),
+    _card("RTX 6000 Ada", 48, 364.2 / 2, 960),
+    _card("RTX A6000", 48, 154.8 / 2, 768),
+    _card("L40S", 48, 362.1, 864),
+    _card("A100 40GB", 40, 312, 1555),
+    _card("A100 80GB", 80, 312, 2039),
+    _card("H100 SXM", 80, 989, 3350, 5),
+    _card("H100 PCIe", 80, 756, 2000, 5),
+    _card("H200", 141, 989, 4800, 5),
+)
+
+
+def find_card(text: str) -> CatalogueCard:
+    """Find a card by what people call it: `5080`, `rtx 4060ti 16 gb`, `NVIDIA GeForce RTX 3090`, `4070 Ti x4`.
+
+    Args:
+        text: The name; `x4` or `x8` at its end says how many lanes its slot has, `gen3` of which generation it is.
+            Where a card is sold with several sizes of memory and none is named, the larger is taken.
+
+    Raises:
+        DeviceError: No card is called so.
+    """
+    wanted, lanes, generation = _wish(text)
+    words = _words(wanted)
+    matching = [card for card in CARDS if words and words <= _words(card.name)]
+    if not matching:
+        raise DeviceError(
+            f'No card called "{text.strip()}" is in the list.',
+            hint="Write it as NVIDIA does, for example RTX 4060 Ti 16GB.",
+            detail="Known: " + ", ".join(card.name for card in CARDS),
+        )
+    # The name with the fewest other words is the one that was meant: a 4070 is no 4070 Ti.
+    card = min(matching, key=lambda card: (len(_words(card.name) - words - _sizes(card.name)), -card.memory_bytes))
+    return replace(
+        card,
+        pcie_lanes=min(card.pcie_lanes, lanes or card.pcie_lanes),
+        pcie_generation=min(card.pcie_generation, generation or card.pcie_generation),
+    )
+
+
+def parse_rig(text: str) -> tuple[CatalogueCard, ...]:
+    """Read a list of cards: `RTX 5080, RTX 4060 Ti 16GB` or `2 x 3090`.
+
+    Args:
+        text: Names with commas or plus signs between them; a number and `x` in front repeats one.
+
+    Raises:
+        DeviceError: A name is not known, or there is none.
+    """
+    cards: list[CatalogueCard] = []
+    for item in re.split(r"[,+]", text):
+        repeated = re.match(r"\s*(\d)\s*[x×*]\s+(.*)", item, re.IGNORECASE)
+        count, name = (int(repeated[1]), repeated[2]) if repeated else (1, item)
+        if name.strip():
+            cards += [find_card(name)] * count
+    if not cards:
+        raise DeviceError("The rig has no cards.", hint="Name them, for example: RTX 5080, RTX 4060 Ti 16GB.")
+    return tuple(cards)
+
+
+def _wish(text: str) -> tuple[str, int | None, int | None]:
+    lanes = re.search(r"\bx(1|2|4|8|16)\b", text, re.IGNORECASE)
+    generation = re.search(r"\bgen\s*([345])\b", text, re.IGNORECASE)
+    rest = re.sub(r"\b(x(1|2|4|8|16)|gen\s*[345])\b", " ", text, flags=re.IGNORECASE)
+    return rest, int(lanes[1]) if lanes else None, int(generation[1]) if generation else None
+
+
+def _words(name: str) -> frozenset[str]:
+    """The words of a name that tell cards apart, in one spelling."""
+    text = re.sub(r"(\d+)\s*(gb|gib|g)\b", r"\1gb", name.lower())
+    text = re.sub(r"nvidia|geforce|rtx", " ", text)
+    text = re.sub(r"(\d{4})(?=[a-z])", r"\1 ", text)
+    text = re.sub(r"\bti\s*(super|s)\b", "ti super", text)
+    text = re.sub(r"\b(\d{4})\s+s\b", r"\1 super", text)
+    return frozenset(re.findall(r"[a-z0-9]+", text))
+
+
+def _sizes(name: str) -> frozenset[str]:
+    return frozenset(word for word in _words(name) if word.endswith("gb"))

@@ -1,0 +1,53 @@
+"""Finding cards by what people call them."""
+
+import pytest
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.ugpum.catalogue import CARDS, find_card, parse_rig
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("RTX 5080", "RTX 5080"),
+        ("5080", "RTX 5080"),
+        ("NVIDIA GeForce RTX 4060 Ti 16GB", "RTX 4060 Ti 16GB"),
+        ("rtx4060ti 16 gb", "RTX 4060 Ti 16GB"),
+        ("4060 ti 8g", "RTX 4060 Ti 8GB"),
+        ("4060 Ti", "RTX 4060 Ti 16GB"),
+        ("4060", "RTX 4060"),
+        ("4070", "RTX 4070"),
+        ("4070 ti", "RTX 4070 Ti"),
+        ("4070tis", "RTX 4070 Ti SUPER"),
+        ("4070 Ti S", "RTX 4070 Ti SUPER"),
+        ("4070 super", "RTX 4070 SUPER"),
+        ("3080", "RTX 3080 12GB"),
+        ("a6000", "RTX A6000"),
+        ("6000 ada", "RTX 6000 Ada"),
+        ("h100 pcie", "H100 PCIe"),
+    ],
+)
+def test_a_card_is_found_by_what_people_call_it(text: str, name: str) -> None:
+    assert find_card(text).name == name
+
+
+def test_every_card_is_found_by_its_own_name() -> None:
+    assert [find_card(card.name) for card in CARDS] == list(CARDS)
+
+
+def test_a_slot_limits_the_link() -> None:
+    full, narrow = find_card("RTX 5080"), find_card("RTX 5080 x4 gen4")
+    assert narrow.link_bytes_per_s == pytest.approx(full.link_bytes_per_s / 8)
+    assert find_card("4060 Ti x16").pcie_lanes == 8
+
+
+def test_a_rig_is_a_list() -> None:
+    assert [card.name for card in parse_rig("RTX 5080, RTX 4060 Ti 16GB")] == ["RTX 5080", "RTX 4060 Ti 16GB"]
+    assert [card.name for card in parse_rig("2 x 3090 + 3060 x4")] == ["RTX 3090", "RTX 3090", "RTX 3060"]
+
+
+@pytest.mark.parametrize("text", ["RTX 9999", "", " , ", "Radeon 7900", "RTX"])
+def test_unknown_cards_are_refused_in_words(text: str) -> None:
+    with pytest.raises(DeviceError) as raised:
+        parse_rig(text)
+    assert raised.value.hint

@@ -7,8 +7,10 @@ from pathlib import Path
 from diffusionforce.rig import examine, in_gb, read_machine, torch_facts
 
 
-def test_this_machine_is_reported_as_one_line_of_json() -> None:
+def test_this_machine_is_reported_as_one_line_of_json_without_torch_in_this_process() -> None:
+    loaded_before = "torch" in sys.modules
     report = examine()
+    assert ("torch" in sys.modules) == loaded_before
     assert report.torch is not None
     assert report.torch.failure == ""
     line = report.to_json()
@@ -43,12 +45,6 @@ def test_a_torch_that_hangs_is_given_up(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)
     assert torch_facts(python=str(program), timeout_s=0.3).failure == "PyTorch did not start within 0 s."
-
-
-def test_asking_torch_does_not_import_it_here() -> None:
-    loaded_before = "torch" in sys.modules
-    torch_facts()
-    assert ("torch" in sys.modules) == loaded_before
 
 
 def test_sizes_are_told_as_cards_are_sold() -> None:

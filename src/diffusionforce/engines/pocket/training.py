@@ -17,7 +17,7 @@ from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import InTurn, PieceRunner, Pipelined, piece_runner
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import HeldOutLoss
-from diffusionforce.engines.pocket.precision import limit_cpu_threads, sampling_precision, training_precision
+from diffusionforce.engines.pocket.precision import Precision, limit_cpu_threads, sampling_precision, training_precision
 from diffusionforce.engines.pocket.preparation import Materials, prepare
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.schedule import TimeLeft
@@ -103,16 +103,7 @@ class _Run:
     ) -> Done:
         profile, home = self._job.profile, placement.devices[0]
         precision = training_precision(profile.model.precision, home)
-        held_out = None
-        if materials.held_out is not None:
-            held_out = HeldOutLoss(materials.held_out, device=home, precision=precision)
-        else:
-            self._report(
-                Warn(
-                    sentence="The dataset is too small to keep pictures back, so no held-out loss is measured.",
-                    hint="Name a folder of further pictures under dataset.held_out_folder in the profile.",
-                )
-            )
+        held_out = self._held_out_loss(materials, home, precision)
         samples = SampleMaker(
             job=self._job,
             materials=materials,
@@ -142,6 +133,17 @@ class _Run:
             held_out_before=before,
             held_out_after=after,
         )
+
+    def _held_out_loss(self, materials: Materials, home: torch.device, precision: Precision) -> HeldOutLoss | None:
+        if materials.held_out is not None:
+            return HeldOutLoss(materials.held_out, device=home, precision=precision)
+        self._report(
+            Warn(
+                sentence="The dataset is too small to keep pictures back, so no held-out loss is measured.",
+                hint="Name a folder of further pictures under dataset.held_out_folder in the profile.",
+            )
+        )
+        return None
 
     def _run_steps(
         self, transformer: PocketTransformer, stepper: Stepper, samples: SampleMaker, meters: Meters

@@ -11,10 +11,11 @@ from types import TracebackType
 from PySide6.QtCore import QThreadPool, QTimer
 from PySide6.QtWidgets import QApplication
 
+from diffusionforce.errors import UserError
 from diffusionforce.gui import theme
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
-from diffusionforce.gui.widgets.focus import FocusTracker
+from diffusionforce.runs import list_runs, runs_root
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,8 @@ def main(run: Path | None = None) -> int:
     """Open the window and stay until it is closed.
 
     Args:
-        run: A run folder to open: followed while its run goes on, shown when it is over.
+        run: A run folder to open: followed while its run goes on, shown when it is over. None opens the run that
+            goes on now, if there is one.
 
     Returns:
         The exit code.
@@ -36,6 +38,7 @@ def main(run: Path | None = None) -> int:
     window = Window(preferences)
     sys.excepthook = _show_bug
     window.show()
+    run = run or running_run()
     if run is not None:
         window.open_run(run.absolute())
     QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
@@ -49,6 +52,17 @@ def main(run: Path | None = None) -> int:
     return code
 
 
+def running_run() -> Path | None:
+    """Return the newest run that goes on now, for example one that an earlier window left in the background."""
+    for folder in list_runs(runs_root()):
+        try:
+            if folder.reconciled_state().state == "running":
+                return folder.root
+        except UserError:
+            continue
+    return None
+
+
 def application() -> QApplication:
     """Return the Qt application, with fonts and focus tracking in place."""
     existing = QApplication.instance()
@@ -57,8 +71,6 @@ def application() -> QApplication:
     app.setApplicationDisplayName("DiffusionForce")
     app.setDesktopFileName("diffusionforce")
     theme.load_fonts()
-    if app.findChild(FocusTracker) is None:
-        FocusTracker(app)
     return app
 
 

@@ -15,7 +15,7 @@ from diffusionforce.rig import Card, Reading, RigReport
 from diffusionforce.runs import data_dir
 
 READ_MS = 1000
-FIRST_READ_MS = 300
+FIRST_READ_MS = 150
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class RigWatch(QObject):
     def start(self) -> None:
         """Look at the machine, without asking PyTorch, and start reading."""
         psutil.cpu_percent()
-        self.examine(ask_torch=False)
+        QTimer.singleShot(FIRST_READ_MS, self, lambda: self.examine(ask_torch=False))
         self._timer.start()
         QTimer.singleShot(FIRST_READ_MS, self, self._read)
 

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import icons
+from diffusionforce.gui.model import words
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.gallery import GalleryPage
 from diffusionforce.gui.pages.history import HistoryPage
@@ -25,6 +26,7 @@ from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
 from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.focus import FocusTracker
 from diffusionforce.gui.widgets.layout import clear
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job
@@ -201,10 +203,13 @@ class Window(QWidget):
         model = self.session.model
         self.strip.show_run(self.session.title, model)
         going = model.outcome is None and model.step > 0
-        self.sidebar.set_badge("run", f"{model.share:.0%}".replace("%", " %") if going else "")
+        share = words.percent(model.share) if going else ""
+        self.sidebar.set_badge("run", share)
+        self.setWindowTitle(f"{share} · {self.session.title} · DiffusionForce" if share else "DiffusionForce")
 
     def _on_ended(self) -> None:
         self._on_changed()
+        QApplication.alert(self)
         if self._closes_after_stop:
             self.close()
 
@@ -297,6 +302,12 @@ class Window(QWidget):
             self.session.close()
         super().closeEvent(event)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Close the top message with Esc."""
+        if event.key() == Qt.Key.Key_Escape:
+            self._forget_notice()
+        super().keyPressEvent(event)
+
     def _is_compact(self) -> bool:
         return self.width() < COMPACT_PX
 
@@ -312,5 +323,8 @@ class Window(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Start looking at the machine once there is something to show it in."""
         super().showEvent(event)
+        native = self.windowHandle()
+        if native is not None and native.findChild(FocusTracker) is None:
+            FocusTracker(native)
         if self.watch.report is None and self.watch.vitals is None:
             self.watch.start()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QButtonGroup, QFileDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from diffusionforce.errors import UserError
@@ -19,6 +20,7 @@ from diffusionforce.gui.widgets.layout import add, clear, column, hairline, hold
 from diffusionforce.gui.widgets.list_item import ListItem
 from diffusionforce.gui.widgets.notices import Banner, Empty
 from diffusionforce.gui.widgets.notices import Finding as FindingLine
+from diffusionforce.gui.widgets.pick_card import dropped_path, is_folder
 from diffusionforce.gui.widgets.picture_wall import PictureWall
 
 if TYPE_CHECKING:
@@ -67,8 +69,8 @@ class DatasetsPage(Page):
         choose = Button("Choose a folder", "folder", kind="primary")
         choose.clicked.connect(self._browse)
         text = (
-            "Choose a folder of pictures. Captions are text files with the same name. Your files are only read, "
-            "never changed."
+            "Drop a folder of pictures here, or choose one. Captions are text files with the same name. Your files "
+            "are only read, never changed."
         )
         self._empty = Empty("images", "No dataset chosen", text, actions=(choose,))
         self._content = scrolling(holder(column(self._findings, self.wall, None, gap=14)), name="clear")
@@ -111,6 +113,16 @@ class DatasetsPage(Page):
         path = QFileDialog.getExistingDirectory(self, "Choose a folder of captioned pictures")
         if path:
             self.choose(path)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Welcome a dragged folder."""
+        if is_folder(event):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Show the dropped folder."""
+        event.acceptProposedAction()
+        self.choose(dropped_path(event))
 
     def choose(self, choice: str) -> None:
         """Read a dataset on a thread and show it."""

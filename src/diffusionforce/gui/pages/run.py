@@ -24,17 +24,28 @@ class RunPlace(QStackedWidget):
         super().__init__()
         self.devices = DevicesCard()
         self.plan = RunPlanPage(preferences, store, self.devices)
-        self.live = RunLivePage(store, ram_bytes=ram_bytes)
+        self._store, self._ram_bytes = store, ram_bytes
+        self._live: RunLivePage | None = None
+        self._compact = False
         self.addWidget(self.plan)
-        self.addWidget(self.live)
         self.plan.start_asked.connect(self.start_asked)
-        self.live.gallery_asked.connect(self.gallery_asked)
-        self.live.new_run_asked.connect(self.show_plan)
+
+    @property
+    def live(self) -> RunLivePage:
+        """The face of a run, built when the first one is shown."""
+        if self._live is None:
+            self._live = RunLivePage(self._store, ram_bytes=self._ram_bytes)
+            self._live.set_compact(self._compact)
+            self._live.gallery_asked.connect(self.gallery_asked)
+            self._live.new_run_asked.connect(self.show_plan)
+            self.addWidget(self._live)
+        return self._live
 
     def show_session(self, session: RunSession) -> None:
         """Show a run."""
-        self.setCurrentWidget(self.live)
-        self.live.show_session(session)
+        live = self.live
+        self.setCurrentWidget(live)
+        live.show_session(session)
 
     def show_plan(self) -> None:
         """Show the plan for the next run."""
@@ -47,16 +58,17 @@ class RunPlace(QStackedWidget):
 
     def set_compact(self, compact: bool) -> None:
         """Take the layout for a narrow, or for a wide window."""
+        self._compact = compact
         self.plan.set_compact(compact)
-        self.live.set_compact(compact)
+        if self._live is not None:
+            self._live.set_compact(compact)
 
     def shown(self) -> None:
         """Called whenever the place is opened."""
-        page = self.currentWidget()
-        if page is self.plan:
-            self.plan.shown()
+        if self._live is not None and self.currentWidget() is self._live:
+            self._live.shown()
         else:
-            self.live.shown()
+            self.plan.shown()
 
     def choose_dataset(self, folder: Path) -> None:
         """Plan a run with a dataset."""

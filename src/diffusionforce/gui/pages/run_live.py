@@ -1,9 +1,10 @@
 """The Run place while a run goes on, and after it has ended: the same page with another header and another notice."""
 
+import time
 from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QSizePolicy
 
 from diffusionforce.gui.dataset_reading import folder_title
@@ -28,6 +29,7 @@ from diffusionforce.gui.widgets.timeline import Timeline
 from diffusionforce.wire import Command
 
 RIGHT_PX, RIGHT_COMPACT_PX = 348, 316
+CHART_REPAINT_S = 0.5
 CHIP_LOOKS = {
     "training": ("ok", "play"),
     "sampling": ("info", "camera"),
@@ -52,12 +54,13 @@ class RunLivePage(Page):
         self._store, self._ram_bytes = store, ram_bytes
         self._session: RunSession | None = None
         self._log_count = 0
+        self._chart_shown_s = 0.0
         self.body.setSpacing(12)
         self.header = Header("", "")
         self.chip = Chip("Starting", "info", "clock")
         self.header.chips.addWidget(self.chip)
-        self.preview = Button("Preview now", "camera")
-        self.save = Button("Save now", "download")
+        self.preview = Button("Preview now", "camera", tip="Ctrl+Shift+P")
+        self.save = Button("Save now", "download", tip="Ctrl+S")
         self.stop = Button("Stop", "stop", kind="danger")
         self.new_run = Button("New run", "plus")
         self.open_folder = Button("Open folder", "folder")
@@ -65,6 +68,9 @@ class RunLivePage(Page):
         self.preview.clicked.connect(lambda: self._send("sample"))
         self.save.clicked.connect(lambda: self._send("save"))
         self.stop.clicked.connect(lambda: self.notice.ask_stop())
+        for keys, button in (("Ctrl+Shift+P", self.preview), ("Ctrl+S", self.save)):
+            # Not the button's own shortcut: that goes away whenever its text changes.
+            QShortcut(QKeySequence(keys), self).activated.connect(button.click)
         self.new_run.clicked.connect(self.new_run_asked)
         self.open_folder.clicked.connect(lambda: self._open(self.session.root))
         self.notice = RunNotice()
@@ -142,6 +148,7 @@ class RunLivePage(Page):
         session.changed.connect(self.refresh)
         self.log.forget()
         self._log_count = 0
+        self._chart_shown_s = 0.0
         self._forget_devices()
         self.notice.reset()
         self.refresh()
@@ -155,6 +162,7 @@ class RunLivePage(Page):
         self.notice.show_model(model, own=self.session.is_own, compact=self.compact)
         self.tiles.show_model(model, compact=self.compact)
         self._show_chart(model)
+        self._show_timeline(model)
         self._show_devices(model)
         self._show_previews(model)
         self._show_log(model)
@@ -184,6 +192,10 @@ class RunLivePage(Page):
         return folder_title(model.job.dataset_dir) if model.job else ""
 
     def _show_chart(self, model: RunModel) -> None:
+        """Show the chart, twice a second at most: it is the one thing here that gets dearer with every step."""
+        if model.outcome is None and time.monotonic() - self._chart_shown_s < CHART_REPAINT_S:
+            return
+        self._chart_shown_s = time.monotonic()
         losses = model.losses
         marks = [step for step in sorted(model.samples.drawn_steps) if step]
         self.chart.show_data(
@@ -196,6 +208,8 @@ class RunLivePage(Page):
                 last_step=model.num_steps or 1,
             )
         )
+
+    def _show_timeline(self, model: RunModel) -> None:
         lanes = model.devices.timeline
         self._timeline_card.setVisible(bool(lanes))
         if lanes and model.last_step is not None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QGridLayout, QSpinBox, QWidget
 
 from diffusionforce.errors import UserError
@@ -22,6 +22,7 @@ from diffusionforce.gui.widgets.picture_strip import PictureStrip
 from diffusionforce.job import find_profile, read_profile
 
 RIGHT_PX, RIGHT_COMPACT_PX = 352, 304
+READ_DELAY_MS = 60
 
 
 class RunPlanPage(Page):
@@ -129,6 +130,11 @@ class RunPlanPage(Page):
         self.refresh()
         choice = self.plan.dataset_name
         if choice:
+            # Not at once: when the window opens, its first picture comes first.
+            QTimer.singleShot(READ_DELAY_MS, self, lambda: self._read(asked, choice))
+
+    def _read(self, asked: int, choice: str) -> None:
+        if asked == self._reading:
             background.run(
                 self,
                 lambda: dataset_reading.read(choice),

@@ -33,7 +33,7 @@ class Button(QPushButton):
     ) -> None:
         # The gap between icon and text cannot be styled, hence the blank.
         super().__init__(f" {text}" if icon and text else text)
-        self._icon_name, self._kind = icon, kind
+        self._icon_name, self._kind, self._tip = icon, kind, tip
         self.setAccessibleName(text or tip)
         self.setToolTip(tip)
         self.setProperty("kind", kind)
@@ -51,13 +51,14 @@ class Button(QPushButton):
         if icon is not None and icon != self._icon_name:
             self._icon_name = icon
             self._tint()
-        self.setText(f" {text}" if self._icon_name and text else text)
-        self.setAccessibleName(text)
+        if text != self.accessibleName():
+            self.setText(f" {text}" if self._icon_name and text else text)
+            self.setAccessibleName(text)
 
     def allow(self, allowed: bool, *, reason: str = "") -> None:
         """Switch the button on or off; the tool tip of a button that is off says why."""
         self.setEnabled(allowed)
-        self.setToolTip("" if allowed else reason)
+        self.setToolTip(self._tip if allowed else reason)
 
     def changeEvent(self, event: QEvent) -> None:
         """Tint the icon anew when the theme changed."""

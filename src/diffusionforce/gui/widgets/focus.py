@@ -1,8 +1,8 @@
 """Focus rings that show only while the keyboard moves the focus; a mouse click leaves none."""
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtGui import QKeyEvent, QWindow
+from PySide6.QtWidgets import QWidget
 
 _MOVING_KEYS = {
     Qt.Key.Key_Tab,
@@ -15,27 +15,28 @@ _MOVING_KEYS = {
 
 
 class FocusTracker(QObject):
-    """Application-wide event filter that remembers whether the keyboard or the mouse was used last."""
+    """Remembers whether the keyboard or the mouse was used last.
 
-    def __init__(self, app: QApplication) -> None:
-        super().__init__(app)
-        self.by_keyboard = False
-        app.installEventFilter(self)
+    It watches the native window, through which keys and clicks come before they reach a widget; a filter on the
+    application would see every event of every widget, and cost more than the painting.
+    """
+
+    by_keyboard = False
+
+    def __init__(self, window: QWindow) -> None:
+        super().__init__(window)
+        window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Watch keys and clicks; swallow nothing."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             if Qt.Key(event.key()) in _MOVING_KEYS:
-                self.by_keyboard = True
+                FocusTracker.by_keyboard = True
         elif event.type() == QEvent.Type.MouseButtonPress:
-            self.by_keyboard = False
+            FocusTracker.by_keyboard = False
         return False
 
 
 def shows_ring(widget: QWidget) -> bool:
     """Tell whether a painted widget should draw its focus ring now."""
-    if not widget.hasFocus():
-        return False
-    app = QApplication.instance()
-    tracker = app.findChild(FocusTracker) if app is not None else None
-    return tracker is None or tracker.by_keyboard
+    return FocusTracker.by_keyboard and widget.hasFocus()

@@ -1,5 +1,7 @@
 """A choice as a card: what is chosen, the facts about it, and a menu with the other choices."""
 
+from pathlib import Path
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QMenu, QSizePolicy
@@ -83,7 +85,7 @@ class PickCard(QAbstractButton):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Welcome a dragged folder."""
-        if dropped_path(event):
+        if is_folder(event):
             self._dropping = True
             self.update()
             event.acceptProposedAction()
@@ -101,6 +103,12 @@ class PickCard(QAbstractButton):
         if path:
             event.acceptProposedAction()
             self.folder_dropped.emit(path)
+
+
+def is_folder(event: QDropEvent) -> bool:
+    """Tell whether what is dragged is a folder of this machine."""
+    path = dropped_path(event)
+    return bool(path) and Path(path).is_dir()
 
 
 def dropped_path(event: QDropEvent) -> str:

@@ -45,12 +45,10 @@ class PreviewGrid(QWidget):
             edge = min((width - GAP_PX * (columns - 1)) / columns, (height - GAP_PX * (rows - 1)) / rows)
             if edge > best_edge:
                 best_edge, best_columns = edge, columns
-        return [
-            QRectF(
-                (i % best_columns) * (best_edge + GAP_PX), (i // best_columns) * (best_edge + GAP_PX), *2 * (best_edge,)
-            )
-            for i in range(number)
-        ]
+        step = best_edge + GAP_PX
+        left = (width - best_columns * step + GAP_PX) / 2
+        places = (divmod(i, best_columns) for i in range(number))
+        return [QRectF(left + column * step, row * step, best_edge, best_edge) for row, column in places]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the previews, or what to expect."""

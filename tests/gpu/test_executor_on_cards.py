@@ -1,5 +1,6 @@
 """The step executor on two real cards against the plain model on one."""
 
+import itertools
 import threading
 from typing import Any
 
@@ -47,8 +48,10 @@ def plain(num_microbatches: int, **changes) -> Gradients:
     return gradients_of(model)
 
 
-@pytest.mark.parametrize("make_order", ["turns", "gpipe", "interleaved", "best"])
-@pytest.mark.parametrize("chunks", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("chunks", "make_order"),
+    [*itertools.product([1, 2], ["turns", "gpipe", "interleaved", "best"]), (4, "interleaved"), (4, "best")],
+)
 @pytest.mark.parametrize("way", ["model checkpoints", "recompute", "graphs", "tail in order"])
 def test_gradients_equal_one_card(make_order, chunks, way):
     num_microbatches = 4
@@ -101,11 +104,11 @@ def test_the_router_alone_gives_the_gradients_of_one_card():
 
 
 def test_memory_does_not_grow_from_step_to_step():
-    model = small_dit(**OPTIONS).cuda(0)
-    placement = even_placement(8, ["cuda:0", "cuda:1"], chunks_per_stage=2)
+    model = small_dit(**{**OPTIONS, "num_blocks": 4}).cuda(0)
+    placement = even_placement(4, ["cuda:0", "cuda:1"], chunks_per_stage=2)
     place_blocks(model.blocks, placement)
-    order = interleaved(num_chunks=4, num_microbatches=4, device_of=placement.device_of_chunk)
-    data = batches(4)
+    order = interleaved(num_chunks=4, num_microbatches=2, device_of=placement.device_of_chunk)
+    data = batches(2)
     held: list[tuple[int, int]] = []
     with StepExecutor(model.blocks, placement).install() as executor:
         for _ in range(200):

@@ -6,6 +6,7 @@ devices, or a virtual device and a host tensor, raises `MixedDevicesError` as a 
 (0 dimensions) and host index tensors mix freely, and copies cross. Every crossing is noted in `crossings`.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import torch
@@ -129,13 +130,25 @@ def _dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if wanted is not None:
         plain_kwargs = {**plain_kwargs, "device": torch.device("cpu")}
     result = _mapped(func(*plain_args, **plain_kwargs), _settled)
-    if func._schema.is_mutable and func._schema.name.endswith("_"):
+    if _writes_into_first(func):
         return args[0]
     if device is None or not _is_virtual(device):
         return result
     result = _mapped(result, lambda value: _wrapped(value, device))
-    has_virtual = any(isinstance(x, VirtualTensor) for x in flat)
-    return return_and_correct_aliasing(func, args, kwargs, result) if has_virtual and func not in _COPIES else result
+    if func in _COPIES or not _gives_views(func) or not any(isinstance(x, VirtualTensor) for x in flat):
+        return result
+    return return_and_correct_aliasing(func, args, kwargs, result)
+
+
+@functools.cache
+def _writes_into_first(func: Any) -> bool:
+    return func._schema.is_mutable and func._schema.name.endswith("_")
+
+
+@functools.cache
+def _gives_views(func: Any) -> bool:
+    """Whether results share memory with arguments, which autograd must know."""
+    return any(value.alias_info is not None for value in func._schema.returns)
 
 
 def _unwrapped(value: Any, found: list[torch.Tensor]) -> Any:

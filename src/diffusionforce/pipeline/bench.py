@@ -60,6 +60,7 @@ class Bench:
         self.options = options
         self._begin_s = time.monotonic()
         self._records: list[str] = []
+        self._choices: dict[tuple[RigCosts, int], Candidate] = {}
         self._rig = BenchRig(options)
         self._costs = self._rig.costs()
         self._one_card_s = 0.0
@@ -121,6 +122,13 @@ class Bench:
         return self._fixed_way(way, num_microbatches)
 
     def _chosen(self, costs: RigCosts, num_microbatches: int) -> Candidate:
+        """The splitter's choice, sought once."""
+        key = (costs, num_microbatches)
+        if key not in self._choices:
+            self._choices[key] = self._choose(costs, num_microbatches)
+        return self._choices[key]
+
+    def _choose(self, costs: RigCosts, num_microbatches: int) -> Candidate:
         split = choose_split(costs, num_microbatches=num_microbatches, max_chunks_per_card=self.options.chunks_per_card)
         cut = Cut(chunk_sizes=split.chunk_sizes, card_of_chunk=split.card_of_chunk, order=split.order)
         return Candidate(

@@ -24,11 +24,15 @@ SEARCH_SLOTS = 3
 _MOST_TOTALS = 60
 _NUM_TAPERED = 4
 _BEAM = 4
+_NARROW_BEAM = 2
+_LEAST_GAIN = 0.003
+"""With many chunks one block is a small part of the step, and the even start is within a per cent or two already."""
 _FEW_CHUNKS = 6
 _WORTH_CLIMBING = 1.08
 """A pattern whose best start is slower than the best of all by more than this is not climbed."""
-_NUM_FINALISTS = 3
-_SLOT_CHOICES = (2, 3, 4, 5, 6, 8)
+_PROVEN = 1.02
+_NUM_FINALISTS = 2
+_SLOT_CHOICES = (2, 3, 4, 6)
 _PAGING_HANDICAP = 1.01
 
 
@@ -85,7 +89,10 @@ class Search:
         starts.sort(key=_rank)
         worth_s = starts[0].step_s * _WORTH_CLIMBING
         groups = _by_pattern(one for one in starts if one.missing_bytes == starts[0].missing_bytes)
-        found = [self._climb(group) for group in groups.values() if group[0].step_s <= worth_s]
+        found: list[Candidate] = []
+        for group in groups.values():
+            if group[0].step_s <= worth_s and not any(self._is_proven(one) for one in found):
+                found.append(self._climb(group))
         return self._refine(sorted(found, key=_rank)[:_NUM_FINALISTS])
 
     def judge(
@@ -102,13 +109,13 @@ class Search:
         quick = num_slots == SEARCH_SLOTS and num_steps == 1
         if quick and (known := self._known.get((sizes, cards))):
             return known
-        best = min(
-            (
-                self._judge_order(name, Cut(chunk_sizes=sizes, card_of_chunk=cards, order=order), num_slots, num_steps)
-                for name, order in self._orders(sizes, cards)
-            ),
-            key=_rank,
-        )
+        judged: list[Candidate] = []
+        for name, order in self._orders(sizes, cards):
+            if name == FRUGAL and not any(one.missing_bytes or _pages(one) for one in judged):
+                break  # Holding less wins nothing where everything is held already.
+            cut = Cut(chunk_sizes=sizes, card_of_chunk=cards, order=order)
+            judged.append(self._judge_order(name, cut, num_slots, num_steps))
+        best = min(judged, key=_rank)
         if quick:
             self._known[sizes, cards] = best
         return best
@@ -157,7 +164,9 @@ class Search:
 
     def _climb(self, starts: Sequence[Candidate]) -> Candidate:
         """Move single blocks between chunks, from several starts at once, as long as that helps."""
-        beam = list(starts[:_BEAM])
+        few = len(starts[0].cut.chunk_sizes) <= _FEW_CHUNKS
+        width, least_gain = (_BEAM, 0.0) if few else (_NARROW_BEAM, _LEAST_GAIN)
+        beam = list(starts[:width])
         expanded: set[tuple[int, ...]] = set()
         while True:
             reached = {one.cut.chunk_sizes: one for one in beam}
@@ -167,16 +176,23 @@ class Search:
                 expanded.add(one.cut.chunk_sizes)
                 for sizes in _moves(one.cut.chunk_sizes, len(set(one.cut.card_of_chunk))):
                     reached.setdefault(sizes, self.judge(sizes, one.cut.card_of_chunk))
-            grown = sorted(reached.values(), key=_rank)[:_BEAM]
-            if _rank(grown[0]) >= _rank(beam[0]):
+            grown = sorted(reached.values(), key=_rank)[:width]
+            gain = 1 - grown[0].step_s / beam[0].step_s
+            stuck = grown[0].missing_bytes == beam[0].missing_bytes and gain <= least_gain
+            if stuck or _rank(grown[0]) >= _rank(beam[0]) or self._is_proven(grown[0]):
                 return grown[0]
             beam = grown
+
+    def _is_proven(self, candidate: Candidate) -> bool:
+        """Whether no split at all can be faster by more than two per cent."""
+        floor_s = self.rig.limit_s(self.num_microbatches) + self.rig.between_steps_s
+        return not candidate.missing_bytes and candidate.step_s <= _PROVEN * floor_s
 
     def _refine(self, finalists: Sequence[Candidate]) -> Candidate:
         """Judge the finalists on a steady run, with the number of slots that suits them."""
         judged: list[Candidate] = []
         for one in finalists:
-            choices = _SLOT_CHOICES if any(share.paged for share in one.shares) else (SEARCH_SLOTS,)
+            choices = _SLOT_CHOICES if _pages(one) else (SEARCH_SLOTS,)
             judged += [
                 self.judge(one.cut.chunk_sizes, one.cut.card_of_chunk, num_slots=num_slots, num_steps=2)
                 for num_slots in choices
@@ -186,8 +202,11 @@ class Search:
 
 def _rank(candidate: Candidate) -> tuple[int, float]:
     """Smaller is better: what fits before what does not, then time; paging only where it wins more than a trifle."""
-    pages = any(share.paged for share in candidate.shares)
-    return candidate.missing_bytes, candidate.step_s * (_PAGING_HANDICAP if pages else 1.0)
+    return candidate.missing_bytes, candidate.step_s * (_PAGING_HANDICAP if _pages(candidate) else 1.0)
+
+
+def _pages(candidate: Candidate) -> bool:
+    return any(share.paged for share in candidate.shares)
 
 
 def _turns(costs: Costs, num_microbatches: int) -> list[Op]:
@@ -225,17 +244,19 @@ def _greedy_frugal(costs: Costs, num_microbatches: int) -> list[Op]:
     return _greedy(costs, num_microbatches, max_live=len(set(costs.device_of)) + 1)
 
 
+FRUGAL = "greedy, few in flight"
+
 SCHEDULES: dict[str, Callable[[Costs, int], list[Op]]] = {
     "turns": _turns,
     "gpipe": _gpipe,
     "interleaved": _interleaved,
     "greedy": _greedy,
-    "greedy, few in flight": _greedy_frugal,
+    FRUGAL: _greedy_frugal,
 }
 """How a cut is run: name -> ops from (costs of the chunks, number of micro-batches). "interleaved" with one chunk a
 card is 1F1B."""
 
-DEFAULT_SCHEDULES = ("interleaved", "greedy", "greedy, few in flight")
+DEFAULT_SCHEDULES = ("interleaved", "greedy", FRUGAL)
 """The ones that are ever fastest: the others idle more and hold no less."""
 
 
@@ -278,19 +299,20 @@ def even_sizes(totals: Sequence[int], chunks_each: int) -> tuple[int, ...]:
 def _tapered(sizes: tuple[int, ...], num_cards: int) -> Iterator[tuple[int, ...]]:
     """Variants with a shorter first chunk (the other cards wait for it), a shorter last one, or both.
 
-    What is taken goes to the card's neighbouring chunk.
+    What is taken goes to the same card's chunk at the other end: its last, or the one before its last.
     """
     if len(sizes) < 2 * num_cards:
         return
-    for shorter_first, shorter_last in ((True, False), (False, True), (True, True)):
+    last_of_first, before_last = len(sizes) - num_cards, len(sizes) - 1 - num_cards
+    for first, last in itertools.product((0.0, 0.25, 0.5), (0.0, 0.25, 0.5)):
+        from_first, from_last = round(sizes[0] * first), round(sizes[-1] * last)
         changed = list(sizes)
-        if shorter_first:
-            moved = changed[0] // 2
-            changed[0], changed[num_cards] = changed[0] - moved, changed[num_cards] + moved
-        if shorter_last:
-            moved = changed[-1] // 2
-            changed[-1], changed[-1 - num_cards] = changed[-1] - moved, changed[-1 - num_cards] + moved
-        yield tuple(changed)
+        changed[0] -= from_first
+        changed[last_of_first] += from_first
+        changed[-1] -= from_last
+        changed[before_last] += from_last
+        if min(changed) > 0:
+            yield tuple(changed)
 
 
 def _moves(sizes: tuple[int, ...], num_cards: int) -> Iterator[tuple[int, ...]]:

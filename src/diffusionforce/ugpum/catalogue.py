@@ -1,7 +1,7 @@
 """Rates of common cards, for planning on a rig that is not here.
 
 A rig at hand is measured; one that somebody thinks of buying has only its datasheet. The rates are the makers' figures
-for dense matrix products in bfloat16 with float32 sums; on the GeForce cards that is half of the figure for float16.
+for dense matrix products in bfloat16 with float32 sums; on GeForce cards that is half of the figure for float16 sums.
 Training reaches about three quarters of them.
 """
 
@@ -88,9 +88,9 @@ CARDS = (
     _card("RTX 3070", 8, 40.6, 448),
     _card("RTX 3060 Ti", 8, 32.4, 448),
     _card("RTX 3060", 12, 25.5, 360),
-    _card("RTX PRO 6000 Blackwell", 96, 251.9, 1792, 5),
-    _card("RTX 6000 Ada", 48, 364.2 / 2, 960),
-    _card("RTX A6000", 48, 154.8 / 2, 768),
+    _card("RTX PRO 6000 Blackwell", 96, 503.8, 1792, 5),
+    _card("RTX 6000 Ada", 48, 364.2, 960),
+    _card("RTX A6000", 48, 154.8, 768),
     _card("L40S", 48, 362.1, 864),
     _card("A100 40GB", 40, 312, 1555),
     _card("A100 80GB", 80, 312, 2039),

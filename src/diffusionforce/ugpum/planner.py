@@ -1,0 +1,297 @@
+"""The ways in which a rig could train a model, judged, with the fastest that fits on top.
+
+A user who owns two cards should not have to know that a slow second card may cost more than it brings, that paging may
+be free, or that eight bits would save the day. So every way is tried: each card alone, with and without blocks in RAM;
+all cards together, with and without; in every number format of the weights and every division of the batch that the
+caller can offer. For each way every placement is estimated, and the best stands for the way. What is not recommended is
+listed with its reason, and where nothing fits, the refusal names what is missing and the ways out that were computed.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from diffusionforce.rig import in_gb
+from diffusionforce.ugpum.estimate import Estimator, PlanCard, Stage, Variant
+
+Kind = Literal["one card", "one card + swap", "split", "split + swap"]
+Mode = Literal["A", "B", "C"]
+KINDS: tuple[Kind, ...] = ("one card", "split", "one card + swap", "split + swap")
+
+MAX_CHUNKS_EACH = 5
+_EVERY_TOTAL_UP_TO = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placing:
+    """Which card runs which blocks.
+
+    Attributes:
+        cards: The used cards; the first is home.
+        totals: Blocks of each.
+        chunks_each: Chunks that each card's blocks are divided into; the cards take turns chunk by chunk.
+    """
+
+    cards: tuple[int, ...]
+    totals: tuple[int, ...]
+    chunks_each: int
+
+    @property
+    def chunk_sizes(self) -> tuple[int, ...]:
+        """Blocks of each chunk, as even as whole blocks allow."""
+        return tuple(
+            total // self.chunks_each + (turn < total % self.chunks_each)
+            for turn in range(self.chunks_each)
+            for total in self.totals
+        )
+
+    @property
+    def card_of_chunk(self) -> tuple[int, ...]:
+        """The card of each chunk."""
+        return self.cards * self.chunks_each
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One way to train, in its best placement.
+
+    Attributes:
+        kind: The way.
+        variant: Number format and division of the batch.
+        placing: Which card runs which blocks.
+        stages: What each used card gets, in the order of `placing.cards`.
+        step_s: Predicted step.
+        num_aside: For each used card the blocks that step aside while samples are made; None if samples do not fit.
+        ram_bytes: RAM for blocks that live or step aside there.
+        missing_ram_bytes: What RAM lacks.
+        reason: Why it is recommended or not, in words.
+    """
+
+    kind: Kind
+    variant: Variant
+    placing: Placing
+    stages: tuple[Stage, ...]
+    step_s: float
+    num_aside: tuple[int, ...] | None = None
+    ram_bytes: int = 0
+    missing_ram_bytes: int = 0
+    reason: str = ""
+
+    @property
+    def missing_bytes(self) -> int:
+        """What the card that lacks most lacks."""
+        return max(stage.missing_bytes for stage in self.stages)
+
+    @property
+    def fits(self) -> bool:
+        """Whether training fits all cards and RAM."""
+        return not self.missing_bytes and not self.missing_ram_bytes
+
+    @property
+    def mode(self) -> Mode:
+        """A: all resident. B: some blocks always in RAM. C: some step aside while samples are made."""
+        if any(stage.num_paged for stage in self.stages):
+            return "B"
+        return "C" if any(self.num_aside or ()) else "A"
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Smaller is better: what fits before what lacks, then the step."""
+        return self.missing_bytes + self.missing_ram_bytes, self.step_s
+
+    @property
+    def words(self) -> str:
+        """The way in words."""
+        micro = self.variant.num_microbatches
+        on = f" on {self.stages[0].label}" if len(self.stages) == 1 else ""
+        return f"{self.kind}{on}, {self.variant.weights} weights, {micro} micro-batch{'es' if micro > 1 else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the user insists on; None leaves the choice to the planner."""
+
+    kinds: frozenset[Kind] | None = None
+    weights: frozenset[str] | None = None
+    num_microbatches: frozenset[int] | None = None
+
+    def allows(self, candidate: Candidate) -> bool:
+        """Whether a candidate is one that the user would take."""
+        return (
+            (self.kinds is None or candidate.kind in self.kinds)
+            and (self.weights is None or candidate.variant.weights in self.weights)
+            and (self.num_microbatches is None or candidate.variant.num_microbatches in self.num_microbatches)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All candidates, best first, and the one to take.
+
+    Attributes:
+        candidates: Every way that exists on this rig, with its reason.
+        recommended: The fastest that fits and that the user allows; None where nothing does.
+        refusal: Where nothing does: what is missing, a sentence a card.
+        ways_out: Where nothing does: what would help, each of it computed.
+    """
+
+    candidates: tuple[Candidate, ...]
+    recommended: Candidate | None
+    refusal: tuple[str, ...] = ()
+    ways_out: tuple[str, ...] = ()
+
+
+Judge = Callable[[Candidate], Candidate]
+"""Replaces a candidate's estimate by a better one: its step, its stages' memory."""
+
+
+def plan(
+    variants: Sequence[Variant],
+    cards: Sequence[PlanCard],
+    *,
+    ram_bytes: int,
+    wish: Wish | None = None,
+    judge: Judge | None = None,
+    max_chunks_each: int = MAX_CHUNKS_EACH,
+    num_slots: int = 3,
+) -> Plan:
+    """Try every way and recommend the fastest that fits.
+
+    Args:
+        variants: The number formats and divisions of the batch that the model allows; of equals the first wins.
+        cards: The cards of the rig, in their order.
+        ram_bytes: RAM that may be locked for blocks.
+        wish: What the user insists on.
+        judge: Looks at the best placement of each way again, with the pipeline's clock and the walked forecast.
+        max_chunks_each: The most chunks that a card's blocks are divided into.
+        num_slots: Blocks that a paging card can hold for their turn.
+
+    Raises:
+        ValueError: There is no card, or no variant.
+    """
+    if not cards or not variants:
+        raise ValueError(f"a plan needs cards and variants, not {len(cards)} and {len(variants)}")
+    found: list[Candidate] = []
+    for variant in variants:
+        search = _Search(Estimator(variant, cards, num_slots=num_slots), ram_bytes, max_chunks_each)
+        found += [candidate for kind in KINDS if (candidate := search.best(kind)) is not None]
+    if judge is not None:
+        found = [judge(candidate) for candidate in found]
+    found.sort(key=lambda candidate: candidate.rank)
+    allowed = [candidate for candidate in found if (wish or Wish()).allows(candidate)]
+    recommended = next((candidate for candidate in allowed if candidate.fits), None)
+    explained = tuple(replace(one, reason=_reason(one, recommended)) for one in found)
+    if recommended is not None:
+        recommended = explained[found.index(recommended)]
+        return Plan(candidates=explained, recommended=recommended)
+    refusal, ways_out = _refusal(allowed, found, cards)
+    return Plan(candidates=explained, recommended=None, refusal=refusal, ways_out=ways_out)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The placements of one variant."""
+
+    estimator: Estimator
+    ram_bytes: int
+    max_chunks_each: int
+
+    def best(self, kind: Kind) -> Candidate | None:
+        """The fastest fitting placement of a way, else the one that lacks least; None if there is none at all."""
+        paging = kind.endswith("swap")
+        judged = (self._judged(kind, placing, paging=paging) for placing in self._placings(kind))
+        return min(
+            (one for one in judged if not paging or any(stage.num_paged for stage in one.stages)),
+            key=lambda one: one.rank,
+            default=None,
+        )
+
+    def _judged(self, kind: Kind, placing: Placing, *, paging: bool) -> Candidate:
+        estimator = self.estimator
+        stages = estimator.stages(placing.totals, placing.cards, chunks_each=placing.chunks_each, paging=paging)
+        used = [estimator.cards[card] for card in placing.cards]
+        aside = [estimator.num_aside(stage, rank, used[rank]) for rank, stage in enumerate(stages)]
+        paged_bytes = sum(stage.paged_bytes for stage in stages)
+        going = [num for num in aside if num is not None]
+        samples_fit = len(going) == len(aside)
+        aside_bytes = estimator.aside_bytes(sum(going)) if samples_fit else 0
+        if paged_bytes + aside_bytes > self.ram_bytes:
+            # Training goes first: where RAM does not hold both, samples are left out.
+            samples_fit, aside_bytes = samples_fit and not sum(going), 0
+        return Candidate(
+            kind=kind,
+            variant=estimator.variant,
+            placing=placing,
+            stages=tuple(stages),
+            step_s=estimator.step_s(stages, chunks_each=placing.chunks_each),
+            num_aside=tuple(going) if samples_fit else None,
+            ram_bytes=paged_bytes + aside_bytes,
+            missing_ram_bytes=max(0, paged_bytes - self.ram_bytes),
+        )
+
+    def _placings(self, kind: Kind) -> Iterator[Placing]:
+        num_blocks, num_cards = self.estimator.num_blocks, len(self.estimator.cards)
+        if kind.startswith("one card"):
+            for card in range(num_cards):
+                yield Placing(cards=(card,), totals=(num_blocks,), chunks_each=1)
+            return
+        most = self.max_chunks_each if self.estimator.variant.num_microbatches > 1 else 1
+        for size in range(2, num_cards + 1):
+            for cards in itertools.combinations(range(num_cards), size):
+                for totals in _compositions(num_blocks, size):
+                    for chunks_each in range(1, min(most, *totals) + 1):
+                        yield Placing(cards=cards, totals=totals, chunks_each=chunks_each)
+
+
+def _compositions(num_blocks: int, num_cards: int) -> Iterator[tuple[int, ...]]:
+    """Blocks of each card, at least one: every way for two cards, a coarser grid for more."""
+    step = 1 if num_cards <= _EVERY_TOTAL_UP_TO else max(1, num_blocks // 16)
+    for cuts in itertools.combinations(range(1, num_blocks), num_cards - 1):
+        if all(cut % step == 0 for cut in cuts):
+            edges = (0, *cuts, num_blocks)
+            yield tuple(end - start for start, end in itertools.pairwise(edges))
+
+
+def _reason(candidate: Candidate, recommended: Candidate | None) -> str:
+    if candidate is recommended:
+        return "The fastest way that fits."
+    if not candidate.fits:
+        return "; ".join(_lacks(candidate)) + "."
+    if recommended is None:
+        return "Fits, but is not what was asked for."
+    factor = candidate.step_s / recommended.step_s
+    if factor < 1:
+        return f"Would be {1 / factor:.2f} times as fast, but is not what was asked for."
+    return "Just as fast." if factor < 1.005 else f"Fits, but takes {factor:.2f} times as long."
+
+
+def _lacks(candidate: Candidate) -> list[str]:
+    lacks = [
+        f"needs {in_gb(stage.missing_bytes)} more on {stage.label}" for stage in candidate.stages if stage.missing_bytes
+    ]
+    return lacks + ([f"needs {in_gb(candidate.missing_ram_bytes)} more RAM"] if candidate.missing_ram_bytes else [])
+
+
+def _refusal(
+    allowed: Sequence[Candidate], found: Sequence[Candidate], cards: Sequence[PlanCard]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the closest candidate lacks, and what would help."""
+    ways = [f"{one.words} (fits, {one.step_s:.1f} s a step)" for one in _fastest_of_each(found)]
+    if not allowed:
+        return ("No way to train is left by what was asked for.",), tuple(ways)
+    closest = allowed[0]
+    short = [(c, s) for c, s in zip(closest.placing.cards, closest.stages, strict=True) if s.missing_bytes]
+    if not closest.missing_ram_bytes and all(s.missing_bytes <= cards[c].freeable_bytes for c, s in short):
+        parts = " and ".join(f"{in_gb(stage.missing_bytes)} on {stage.label}" for _, stage in short)
+        ways.insert(0, f"free {parts} by closing other programs")
+    return tuple(f"This {sentence}." for sentence in _lacks(closest)), tuple(ways)
+
+
+def _fastest_of_each(found: Sequence[Candidate]) -> list[Candidate]:
+    """The fastest fitting candidate of each way."""
+    best: dict[Kind, Candidate] = {}
+    for candidate in found:
+        if candidate.fits:
+            best.setdefault(candidate.kind, candidate)
+    return list(best.values())

@@ -1,0 +1,247 @@
+"""The planner: properties over random rigs and models, the rigs that people own, and refusals."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support.footprints import WAN_14B, equal_blocks
+
+from diffusionforce.rig import GIB
+from diffusionforce.ugpum.budget import reserve_bytes
+from diffusionforce.ugpum.catalogue import parse_rig
+from diffusionforce.ugpum.estimate import Estimator, PlanCard, Variant
+from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
+
+UNIT = 1 << 20
+NUM_SLOTS = 2
+
+
+@st.composite
+def cards(draw: st.DrawFn) -> PlanCard:
+    return PlanCard(
+        label="card",
+        budget_bytes=draw(st.integers(0, 60)) * UNIT,
+        link_bytes_per_s=draw(st.sampled_from([0.0, 2.0 * UNIT, 50.0 * UNIT])),
+        constant_bytes=draw(st.integers(0, 3)) * UNIT,
+    )
+
+
+@st.composite
+def rigs(draw: st.DrawFn) -> tuple[list[PlanCard], list[Variant], int]:
+    """Cards, variants of one model, and RAM."""
+    rig = [replace(draw(cards()), label=f"GPU {index}") for index in range(draw(st.integers(1, 2)))]
+    num_blocks = draw(st.integers(1, 7))
+    weights, kept, working = (draw(st.integers(low, 8)) * UNIT for low in (1, 0, 0))
+    trained, output, outside = (draw(st.integers(0, 2)) * UNIT for _ in range(3))
+    pace = [draw(st.floats(0.1, 10)) for _ in rig]
+    variants: list[Variant] = []
+    for name, divisor in draw(st.sampled_from([[("bf16", 1)], [("bf16", 1), ("fp8", 2)]])):
+        for num_microbatches in draw(st.sampled_from([(1,), (4,), (1, 2, 4)])):
+            share = 4 // num_microbatches
+            footprint = equal_blocks(
+                num_blocks,
+                weights=weights // divisor,
+                trained=trained,
+                kept=kept * share,
+                output=output * share,
+                working=working * share,
+                outside=outside,
+            )
+            variants.append(
+                Variant(
+                    weights=name,
+                    num_microbatches=num_microbatches,
+                    footprint=footprint,
+                    block_s=tuple(seconds * share for seconds in pace),
+                    crossing_s=draw(st.sampled_from([0.0, 0.05])),
+                    sampling=draw(st.sampled_from([None, footprint])),
+                )
+            )
+    return rig, variants, draw(st.integers(0, 60)) * UNIT
+
+
+def planned(rig: list[PlanCard], variants: list[Variant], ram_bytes: int) -> Plan:
+    return plan(variants, rig, ram_bytes=ram_bytes, max_chunks_each=3, num_slots=NUM_SLOTS)
+
+
+def fastest_of_all(rig: list[PlanCard], variants: list[Variant], ram_bytes: int) -> float | None:
+    """The shortest step of every placement there is, without any search; None if none fits."""
+    steps: list[float] = []
+    for variant, paging in itertools.product(variants, (False, True)):
+        estimator = Estimator(variant, rig, num_slots=NUM_SLOTS)
+        num = estimator.num_blocks
+        placings = [((index,), (num,), 1) for index in range(len(rig))]
+        if len(rig) == 2:
+            chunks = (1, 2, 3) if variant.num_microbatches > 1 else (1,)
+            placings += [
+                ((0, 1), (first, num - first), each)
+                for first in range(1, num)
+                for each in chunks
+                if each <= min(first, num - first)
+            ]
+        for used, totals, each in placings:
+            stages = estimator.stages(totals, used, chunks_each=each, paging=paging)
+            if not any(s.missing_bytes for s in stages) and sum(s.paged_bytes for s in stages) <= ram_bytes:
+                steps.append(estimator.step_s(stages, chunks_each=each))
+    return min(steps, default=None)
+
+
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rigs())
+def test_the_plan_is_the_fastest_that_fits_and_refuses_only_where_nothing_does(
+    case: tuple[list[PlanCard], list[Variant], int],
+) -> None:
+    rig, variants, ram_bytes = case
+    made, fastest = planned(rig, variants, ram_bytes), fastest_of_all(rig, variants, ram_bytes)
+    if made.recommended is None:
+        assert fastest is None
+        assert made.refusal
+        assert not any(candidate.fits for candidate in made.candidates)
+        return
+    assert made.recommended.step_s == pytest.approx(fastest)
+    for candidate in made.candidates:
+        assert candidate.reason
+        if candidate.fits:
+            assert candidate.step_s >= made.recommended.step_s
+            assert candidate.ram_bytes <= ram_bytes
+            for index, stage in zip(candidate.placing.cards, candidate.stages, strict=True):
+                assert stage.needed_bytes <= rig[index].budget_bytes
+        assert sum(candidate.placing.totals) == sum(candidate.placing.chunk_sizes)
+        assert len(candidate.placing.chunk_sizes) == len(candidate.placing.card_of_chunk)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rigs(), st.integers(0, 1), st.integers(1, 40))
+def test_more_memory_never_makes_the_plan_slower(
+    case: tuple[list[PlanCard], list[Variant], int], which: int, more: int
+) -> None:
+    rig, variants, ram_bytes = case
+    before = planned(rig, variants, ram_bytes).recommended
+    index = which % len(rig)
+    larger = list(rig)
+    larger[index] = replace(rig[index], budget_bytes=rig[index].budget_bytes + more * UNIT)
+    for after in (planned(larger, variants, ram_bytes), planned(rig, variants, ram_bytes + more * UNIT)):
+        if before is not None:
+            assert after.recommended is not None
+            assert after.recommended.step_s <= before.step_s * (1 + 1e-9)
+
+
+NUM_TOKENS = 4096
+MICROBATCH_FLOPS = 3 * (2 * 14.3e9 * NUM_TOKENS + 4 * NUM_TOKENS**2 * 5120 * 40)
+
+
+def wan_on(text: str, *, num_microbatches: int = 4, wish: Wish | None = None, halved: bool = False) -> Plan:
+    """The Wan 2.1 14B shape on a rig out of the catalogue."""
+    kinds = parse_rig(text)
+    rig = [
+        PlanCard(
+            label=kind.name,
+            budget_bytes=kind.memory_bytes - reserve_bytes(kind.memory_bytes, display_attached=False),
+            link_bytes_per_s=kind.link_bytes_per_s,
+        )
+        for kind in kinds
+    ]
+    variant = Variant(
+        weights="bf16",
+        num_microbatches=num_microbatches,
+        footprint=WAN_14B,
+        block_s=tuple(MICROBATCH_FLOPS / kind.reached_flops for kind in kinds),
+        crossing_s=NUM_TOKENS * 5120 * 2 / min(kind.link_bytes_per_s for kind in kinds),
+    )
+    variants = [variant]
+    if halved:
+        kind = WAN_14B.kinds[0]
+        part = replace(kind.part, weights_bytes={"float8_e4m3fn": 352_352_256}, paged_bytes=351_303_680)
+        variants.append(replace(variant, weights="fp8", footprint=replace(WAN_14B, kinds=(replace(kind, part=part),))))
+    return plan(variants, rig, ram_bytes=48 * GIB, wish=wish)
+
+
+@pytest.mark.parametrize(
+    ("rig", "kind", "speed"),
+    [
+        ("RTX 5080, RTX 4060 Ti 16GB x4", "split + swap", 1.29),
+        ("2 x 3090", "split", 1.87),
+        ("4090, 3090", "split + swap", 1.32),
+        ("5090, 4090", "split", 1.66),
+        ("2 x 4060 Ti 16GB", "split + swap", 1.88),
+        ("4070 Ti SUPER, 3060 x4 gen3", "split + swap", 1.19),
+    ],
+)
+def test_on_the_rigs_that_people_own_the_order_is_the_designs(rig: str, kind: str, speed: float) -> None:
+    """Speed is relative to the fastest card alone with paging that costs nothing."""
+    made = wan_on(rig)
+    assert made.recommended is not None
+    assert made.recommended.kind == kind
+    alone_s = min(4 * MICROBATCH_FLOPS / card.reached_flops for card in parse_rig(rig))
+    assert alone_s / made.recommended.step_s == pytest.approx(speed, rel=0.05)
+
+
+def test_paging_is_chosen_where_it_is_faster_not_only_where_it_is_needed() -> None:
+    made = wan_on("4090, 3090")
+    assert made.recommended is not None and made.recommended.mode == "B"
+    resident = next(one for one in made.candidates if one.kind == "split")
+    assert resident.fits and resident.mode == "A"
+    assert resident.reason == "Fits, but takes 1.07 times as long."
+
+
+def test_with_one_microbatch_the_slow_card_gets_as_little_as_fits() -> None:
+    made = wan_on("5090, 3060", num_microbatches=1)
+    split = next(one for one in made.candidates if one.kind == "split")
+    assert split.fits
+    assert split.placing.totals[0] > 35
+
+
+def test_a_refusal_names_each_card_and_computed_ways_out() -> None:
+    made = wan_on(
+        "RTX 5080, RTX 4060 Ti 16GB", wish=Wish(kinds=frozenset({"split"}), weights=frozenset({"bf16"})), halved=True
+    )
+    assert made.recommended is None
+    assert len(made.refusal) == 2
+    assert "more on RTX 5080" in made.refusal[0] and "more on RTX 4060 Ti 16GB" in made.refusal[1]
+    assert any(way.startswith("split, fp8 weights") and "fits" in way for way in made.ways_out)
+    assert any(way.startswith("split + swap") for way in made.ways_out)
+
+
+def test_other_programs_are_named_as_a_way_out_only_where_they_hold_enough() -> None:
+    variant = Variant(weights="bf16", num_microbatches=1, footprint=equal_blocks(4, weights=4 * UNIT), block_s=(1.0,))
+    card = PlanCard(label="GPU 0", budget_bytes=14 * UNIT)
+    assert not plan([variant], [card], ram_bytes=0).ways_out
+    held = replace(card, freeable_bytes=2 * UNIT)
+    assert "closing other programs" in plan([variant], [held], ram_bytes=0).ways_out[0]
+
+
+def test_blocks_step_aside_for_samples_that_would_not_fit_beside_them() -> None:
+    training, sampling = (
+        equal_blocks(8, weights=4 * UNIT, working=2 * UNIT),
+        equal_blocks(8, weights=4 * UNIT, working=12 * UNIT),
+    )
+    variant = Variant(weights="bf16", num_microbatches=1, footprint=training, block_s=(1.0,), sampling=sampling)
+    card = PlanCard(label="GPU 0", budget_bytes=36 * UNIT, link_bytes_per_s=UNIT)
+    made = plan([variant], [card], ram_bytes=100 * UNIT, num_slots=2).recommended
+    assert made is not None and made.mode == "C"
+    # 32 of weights and 12 of the sample are 8 too many, and two slots of 4 more: four blocks go.
+    assert made.num_aside == (4,)
+    assert made.ram_bytes == 16 * UNIT
+    roomy = plan([variant], [replace(card, budget_bytes=44 * UNIT)], ram_bytes=0, num_slots=2).recommended
+    assert roomy is not None and (roomy.mode, roomy.num_aside) == ("A", (0,))
+    poor = plan([variant], [card], ram_bytes=8 * UNIT, num_slots=2).recommended
+    assert poor is not None and poor.num_aside is None, "training goes on where samples do not fit"
+
+
+def test_a_judge_has_the_last_word() -> None:
+    """The pipeline's clock may find the estimate's favourite slower than the second."""
+
+    def judge(candidate: Candidate) -> Candidate:
+        return replace(candidate, step_s=candidate.step_s * (3.0 if candidate.kind == "split" else 1.0))
+
+    variant = Variant(weights="bf16", num_microbatches=4, footprint=equal_blocks(8, weights=UNIT), block_s=(1.0, 1.0))
+    rig = [PlanCard(label=name, budget_bytes=100 * UNIT) for name in "ab"]
+    assert getattr(plan([variant], rig, ram_bytes=0).recommended, "kind", "") == "split"
+    assert getattr(plan([variant], rig, ram_bytes=0, judge=judge).recommended, "kind", "") == "one card"
+
+
+def test_a_plan_needs_cards_and_variants() -> None:
+    with pytest.raises(ValueError, match="not 0 and 0"):
+        plan([], [], ram_bytes=0)

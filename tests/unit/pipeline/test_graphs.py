@@ -1,0 +1,85 @@
+"""What of captured graphs can be tested without a card; the replays are in tests/gpu."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+
+from diffusionforce.pipeline import graphs
+from diffusionforce.pipeline.executor import StepExecutor
+from diffusionforce.pipeline.graphs import BlockGraphs, NotCapturableError
+from diffusionforce.pipeline.placement import even_placement
+from diffusionforce.pipeline.schedule import turns
+
+CPU = torch.device("cpu")
+
+
+@dataclass
+class Group:
+    shift: torch.Tensor
+
+
+def test_without_a_card_blocks_are_recomputed():
+    block, x = nn.Linear(3, 3), torch.randn(2, 3, requires_grad=True)
+    runner = BlockGraphs()
+    runner.run(block, block.forward, (x,), {}).sum().backward()
+    found = (x.grad, block.weight.grad)
+    expected = torch.autograd.grad(block(x).sum(), (x, block.weight))
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True) if one is not None)
+    assert runner.num_captured == 0
+
+
+def test_the_executor_hands_training_calls_to_the_graphs_and_no_others():
+    """The executor once took graphs and forgot to pass them on: everything ran, only slowly."""
+    calls: list[nn.Module] = []
+
+    class Noting(BlockGraphs):
+        def run(self, block, forward, args, kwargs):
+            calls.append(block)
+            return super().run(block, forward, args, kwargs)
+
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    with StepExecutor(model, even_placement(2, ["cpu", "cpu"]), graphs=Noting()).install() as executor:
+        with torch.no_grad():
+            model(torch.randn(1, 3))
+        assert calls == []
+        executor.step(turns(num_chunks=2, num_microbatches=1), microbatches=[lambda: model(torch.randn(1, 3)).sum()])
+    assert calls == list(model)
+
+
+def key(*args):
+    return graphs._call_key(args, torch.device("meta"))
+
+
+def on_card(*size: int, **options) -> torch.Tensor:
+    return torch.empty(*size, device="meta", **options)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((on_card(2),), (on_card(3),)),
+        ((on_card(2),), (on_card(2, dtype=torch.float16),)),
+        ((on_card(2),), (on_card(2, requires_grad=True),)),
+        ((on_card(2, 3),), (on_card(3, 2).t(),)),
+        ((torch.tensor([2]),), (torch.tensor([3]),)),
+        ((1,), (1.0,)),
+        (({"a": None},), ({"b": None},)),
+        (([on_card(1)],), ((on_card(1),),)),
+        ((Group(on_card(1)),), (Group(on_card(2)),)),
+    ],
+)
+def test_calls_that_differ_have_graphs_of_their_own(one, other):
+    assert key(*one) == key(*one)
+    assert key(*one) != key(*other)
+
+
+def test_values_on_the_card_do_not_matter():
+    assert key(on_card(2), Group(on_card(1)), [None, "text"]) == key(on_card(2), Group(on_card(1)), [None, "text"])
+
+
+@pytest.mark.parametrize("argument", [object(), torch.zeros(1000)], ids=["unknown object", "large host tensor"])
+def test_calls_that_cannot_be_compared_are_not_captured(argument):
+    with pytest.raises(NotCapturableError):
+        key(argument)

@@ -31,7 +31,7 @@ from diffusionforce.gui.widgets.sample_grid import Cell
 from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Checkpoint, Failed, Sample, Step, StreamDecoder, encode
 
-LIVE_SHARE = 0.62
+LIVE_SHARE = 0.72
 SIZES = ((1440, 900), (1100, 720))
 SETTLE_MS = 700
 
@@ -154,12 +154,15 @@ def _plan_problem(window: Window, runs: dict[str, Path]) -> None:
 def _run(kind: str) -> Callable[[Window, dict[str, Path]], None]:
     def show(window: Window, runs: dict[str, Path]) -> None:
         window.open_run(runs[kind])
+        if kind == "live" and window.session is not None:
+            # As it looks in the window that started it.
+            window.session.is_own = True
 
     return show
 
 
 def _stopping(window: Window, runs: dict[str, Path]) -> None:
-    window.open_run(runs["live"])
+    _run("live")(window, runs)
     QTest.qWait(SETTLE_MS)
     window.run_place.live.notice.ask_stop()
 
@@ -169,14 +172,14 @@ def _gallery(kind: str) -> Callable[[Window, dict[str, Path]], None]:
         window.open_run(runs[kind])
         window.go("gallery")
         QTest.qWait(SETTLE_MS)
-        window.gallery.grid.choose(Cell(1, 1))
+        window.gallery.grid.choose(Cell(0, 9 if kind == "done" else 1))
 
     return show
 
 
 def _large(window: Window, runs: dict[str, Path]) -> None:
     _gallery("done")(window, runs)
-    window.gallery.grid.choose(Cell(0, 3))
+    window.gallery.grid.choose(Cell(0, 9))
     window.gallery.grid.opened.emit()
 
 

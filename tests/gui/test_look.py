@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QScrollArea, QWidget
+from PySide6.QtGui import QFontInfo
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
+from diffusionforce.gui import theme
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Elided
 
@@ -103,6 +105,12 @@ def test_nothing_is_clipped_nameless_or_too_small(
         window.resize(width, height)
         qtbot.wait(60)
         assert list(faults(window)) == [], f"at {width} x {height}"
+
+
+def test_the_bundled_fonts_are_found(qapp: QApplication):
+    assert {"Inter", "JetBrains Mono"} <= set(theme.load_fonts())
+    assert QFontInfo(theme.font()).family() == "Inter"
+    assert QFontInfo(theme.font(mono=True)).family() == "JetBrains Mono"
 
 
 def test_painting_keeps_the_references_to_none(window: Window, qtbot: QtBot, tmp_path: Path):

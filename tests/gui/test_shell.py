@@ -38,6 +38,32 @@ def test_the_window_starts_without_torch():
     assert result.stdout == "set()"
 
 
+START = """
+import time
+from diffusionforce.gui.app import application
+from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.shell import Window
+app = application()
+window = Window(Preferences())
+window.show()
+app.processEvents()
+import os, sys
+sys.stdout.write(str(time.thread_time()))
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+def test_the_window_is_there_quickly(record_property: Callable[[str, object], None]):
+    """The work until the window is painted; on an idle machine that is also the time that passes."""
+    result = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    work_s = float(result.stdout)
+    record_property("start_work_s", work_s)
+    sys.stdout.write(f"start: {work_s:.2f} s of work\n")
+    assert work_s < 3
+
+
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.key)
 def test_every_place_opens_and_has_a_title(window: Window, qtbot: QtBot, place):
     qtbot.keyClick(

@@ -1,0 +1,56 @@
+"""The window as a program."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.gui import recorded
+
+from diffusionforce.gui.app import running_run
+
+QUICK = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from diffusionforce.gui import app, shell
+class Brief(shell.Window):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        QTimer.singleShot(1500, self, self.look)
+    def look(self):
+        session = self.session
+        sys.stdout.write(f"{session.title if session else None}|{session.model.step if session else 0}")
+        self.close()
+app.Window = Brief
+sys.exit(app.main(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
+"""
+
+
+def start(*arguments: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", QUICK, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    return result.stdout
+
+
+def test_the_window_opens_on_the_run_that_it_is_given(tmp_path: Path):
+    folder = recorded.run_folder(tmp_path / "my-run", end="done")
+    assert start(str(folder.root)) == "my-run|300"
+
+
+def test_the_window_opens_on_the_run_that_goes_on(home: Path):
+    assert running_run() is None
+    recorded.run_folder(home / "runs" / "a", end="done")
+    recorded.run_folder(home / "runs" / "b", end="crashed")
+    assert running_run() is None
+    recorded.run_folder(home / "runs" / "c", upto=120)
+    assert running_run() == home / "runs" / "c"
+    assert start() == "c|120"
+
+
+def test_a_folder_without_a_run_opens_the_window_all_the_same(tmp_path: Path):
+    assert start(str(tmp_path)) == "None|0"
+    assert os.environ["QT_QPA_PLATFORM"] == "offscreen"

@@ -217,8 +217,6 @@ class BenchRig:
     def _executor(self, cut: Cut, home: torch.device) -> StepExecutor:
         placement = Placement(devices=self.devices, chunk_sizes=cut.chunk_sizes, stage_of_chunk=cut.card_of_chunk)
         who = self.options.recompute
-        if who == "graphs" and self.options.slowdowns:
-            who = "pipeline"  # The pauses that play a slow card depend on who calls, which a graph does not know.
         for block in self.blocks:
             block.checkpointing = who == "model"
         return StepExecutor(
@@ -305,7 +303,10 @@ class BenchRig:
             return 0
         parts = (self.model.patch, self.model.time, self.model.text, self.model.head)
         outer = sum(p.numel() * p.element_size() for part in parts for p in part.parameters())
-        return outer + self.times[card].working_bytes + 4 * self.boundary_bytes + _MARGIN_BYTES
+        working = self.times[card].working_bytes
+        if self.options.recompute == "graphs":
+            working *= 2  # Captured graphs keep what they work in, apart from what everything else works in.
+        return outer + working + 4 * self.boundary_bytes + _MARGIN_BYTES
 
     @contextlib.contextmanager
     def _enforced_budgets(self) -> Iterator[None]:

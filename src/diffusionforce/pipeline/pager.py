@@ -7,9 +7,9 @@ once. Frozen weights are never written back: a slot that is needed is simply ove
 
 How it fits an unmodified model: a block's `forward` is wrapped, so that a visit begins when the model calls the block,
 and a hook on the block's output begins the visit in the backward pass, before any node of the block's own graph runs
-(recomputation under activation checkpointing included). A visit ends when the next one on the same card begins. What a
-block saves for its backward may be a view of a slot that will hold another block by then; such tensors are kept as
-references and looked up again in the slot that holds the block in the backward pass.
+(recomputation under activation checkpointing included). A visit ends when another block of the card begins, paged or
+resident. What a block saves for its backward may be a view of a slot that will hold another block by then; such tensors
+are kept as references and looked up again in the slot that holds the block in the backward pass.
 
 Install the pager before anything else that wraps `forward` (the step executor), so that its wrapper is the inner one
 and a micro-batch that waits for its turn does not begin a visit before it.
@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.nesting import map_tensors
@@ -102,20 +103,18 @@ class _Card:
         self._run_ahead()
 
     def visit(self, block: int) -> None:
-        """The block's work is about to be issued."""
+        """A paged block's work is about to be issued."""
         if block == self._current:
             return
         self.leave()
         self._current = block
-        if block in self._packed:
-            self._bring_in(block)
-        if self._packed:
-            self._run_ahead()
+        self._bring_in(block)
+        self._run_ahead()
 
     def leave(self) -> None:
-        """The current block's work has all been issued."""
+        """The current block's work, if there is one, has all been issued."""
         block, self._current = self._current, None
-        if block is None or block not in self._packed:
+        if block is None:
             return
         slot = self._planner.active
         assert slot is not None
@@ -124,6 +123,7 @@ class _Card:
         packed.drop()
         self._lane.end_use(slot)
         self._planner.leave()
+        self._run_ahead()
         if written is not None:
             raise DeviceError(
                 f'Block {block} cannot be paged: its forward writes to its buffer "{written}", and what a paged block '
@@ -149,9 +149,6 @@ class _Card:
         assert slot is not None
         run = self._slots[slot].view(saved.dtype)
         return torch.as_strided(run, saved.size, saved.stride, saved.offset)
-
-    def holds_paged(self, block: int) -> bool:
-        return block in self._packed
 
     def _bring_in(self, block: int) -> None:
         self.count.visits += 1
@@ -205,6 +202,7 @@ class Pager:
         self.pinned = PinnedMemory(limit_bytes=pinned_limit_bytes)
         shared = _shared_storages(blocks)
         self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
+        self._watches: list[RemovableHandle] = []
         self._cards: list[_Card] = []
         for index, plan in enumerate(cards):
             pinned = self.pinned if plan.device.type == "cuda" else None
@@ -216,9 +214,11 @@ class Pager:
                 _move_rest(blocks[block], packed.get(block), plan.device)
             card = _Card(plan, packed, lanes[index] if lanes else load_lane(plan.device), self.pinned)
             self._cards.append(card)
-            if packed:
-                for block in plan.blocks:
+            for block in plan.blocks if packed else ():
+                if block in packed:
                     self._wrap(blocks[block], block, card)
+                else:
+                    self._watch(blocks[block], card)
 
     @property
     def counts(self) -> list[PagingCount]:
@@ -257,32 +257,51 @@ class Pager:
             else:
                 block.forward = shadowed
         self._shadowed.clear()
+        for watch in self._watches:
+            watch.remove()
+        self._watches.clear()
         if self.pinned.locked_bytes:
             torch.cuda.synchronize()
         self.pinned.release()
         self._cards.clear()
 
     def _wrap(self, module: nn.Module, block: int, card: _Card) -> None:
+        """A paged block is visited where its own forward begins, innermost of all that wraps it."""
         original = module.forward
 
         def forward(*args: Any, **kwargs: Any) -> Any:
             card.visit(block)
             with _slot_references(block, card):
                 output = original(*args, **kwargs)
-            if torch.is_grad_enabled():
-                map_tensors(output, announce_backward)
+            _before_backward(output, lambda: card.visit(block))
             return output
-
-        def announce_backward(tensor: torch.Tensor) -> torch.Tensor:
-            if tensor.grad_fn is not None:
-                tensor.grad_fn.register_prehook(begin_backward)
-            return tensor
-
-        def begin_backward(_gradients: Any) -> None:
-            card.visit(block)
 
         self._shadowed.append((module, vars(module).get("forward")))
         module.forward = forward
+
+    def _watch(self, module: nn.Module, card: _Card) -> None:
+        """A resident block only ends the visit before it. Its own forward may be replayed from a graph: stay out."""
+
+        def end_visit(_module: nn.Module, _args: Any) -> None:
+            card.leave()
+
+        def end_visit_in_backward(_module: nn.Module, _args: Any, output: Any) -> None:
+            _before_backward(output, card.leave)
+
+        self._watches.append(module.register_forward_pre_hook(end_visit))
+        self._watches.append(module.register_forward_hook(end_visit_in_backward))
+
+
+def _before_backward(output: Any, call: Callable[[], None]) -> None:
+    """Call a function before the backward of what made the output begins."""
+
+    def hook(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.grad_fn is not None:
+            tensor.grad_fn.register_prehook(lambda _gradients: call())
+        return tensor
+
+    if torch.is_grad_enabled():
+        map_tensors(output, hook)
 
 
 def _slot_references(block: int, card: _Card) -> AbstractContextManager[Any]:
@@ -290,7 +309,7 @@ def _slot_references(block: int, card: _Card) -> AbstractContextManager[Any]:
 
     Under activation checkpointing somebody does: the saved tensors are recomputed when the block is in a slot again.
     """
-    if not torch.is_grad_enabled() or not card.holds_paged(block):
+    if not torch.is_grad_enabled():
         return nullcontext()
     if _top_hooks(False) is not None:
         return nullcontext()

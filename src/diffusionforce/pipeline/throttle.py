@@ -64,12 +64,13 @@ def _measured_clock_hz() -> float:
 class SlowBlocks:
     """Makes blocks take longer than they do, forward and backward, until it is removed.
 
+    The pauses are queued outside of the blocks' own forwards, which may be wrapped, recomputed or replayed from graphs.
+
     Args:
         blocks: The blocks of one card.
         device: The card.
         forward_s: Seconds added to every forward.
-        backward_s: Seconds added to every backward. Recomputation under checkpointing is part of the backward and adds
-            nothing of its own.
+        backward_s: Seconds added to every backward, recomputation included.
     """
 
     def __init__(
@@ -77,38 +78,21 @@ class SlowBlocks:
     ) -> None:
         self._device = device
         self._forward_s, self._backward_s = forward_s, backward_s
-        self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
         _prepare(device)
-        for block in blocks:
-            self._shadowed.append((block, vars(block).get("forward")))
-            block.forward = self._slowed(block.forward)
+        self._hooks = [block.register_forward_hook(self._after_forward) for block in blocks]
 
     def remove(self) -> None:
-        """Give the blocks their own speed back. What was wrapped later must be removed first."""
-        for block, shadowed in self._shadowed:
-            if shadowed is None:
-                del block.forward
-            else:
-                block.forward = shadowed
-        self._shadowed.clear()
+        """Give the blocks their own speed back."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
 
-    def _slowed(self, forward: Callable[..., Any]) -> Callable[..., Any]:
-        announced = False
-
-        def slow_forward(*args: Any, **kwargs: Any) -> Any:
-            nonlocal announced
-            output = forward(*args, **kwargs)
-            if torch._C._current_graph_task_id() != -1:  # pyright: ignore
-                # A recomputation. If the forward ran without gradients, nothing has announced this backward yet.
-                pause(self._device, 0.0 if announced else self._backward_s)
-                return output
-            pause(self._device, self._forward_s)
-            announced = torch.is_grad_enabled()
-            if announced:
-                map_tensors(output, self._slow_backward)
-            return output
-
-        return slow_forward
+    def _after_forward(self, _module: nn.Module, _args: Any, output: Any) -> None:
+        if torch._C._current_graph_task_id() != -1:  # pyright: ignore
+            return  # A recomputation through the whole block: it is part of the backward, which was slowed already.
+        pause(self._device, self._forward_s)
+        if torch.is_grad_enabled():
+            map_tensors(output, self._slow_backward)
 
     def _slow_backward(self, tensor: torch.Tensor) -> torch.Tensor:
         if tensor.grad_fn is not None:

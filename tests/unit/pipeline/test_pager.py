@@ -95,6 +95,18 @@ def test_every_block_was_on_its_way_before_its_turn():
     pager.close()
 
 
+def test_a_slot_is_free_again_when_a_resident_block_begins():
+    model = small_dit()
+    pager, lane = one_card(model, {0, 3})
+    used_during: dict[int, list[set[int]]] = {1: [], 4: []}
+    for block, seen in used_during.items():
+        model.blocks[block].register_forward_pre_hook(lambda *_, seen=seen: seen.append(set(lane.in_use)))
+        model.blocks[block].register_full_backward_hook(lambda *_, seen=seen: seen.append(set(lane.in_use)))
+    trained_gradients(model, num_microbatches=1)
+    assert used_during == {1: [set(), set()], 4: [set(), set()]}
+    pager.close()
+
+
 def test_a_wrong_order_costs_loads_but_never_correctness():
     expected = trained_gradients(small_dit())
     model = small_dit()

@@ -23,7 +23,7 @@ def main(job_file: Path, *, load_engine: LoadEngine = load_engine) -> int:
     session = Session(reporter=reporter, requests=requests, load_engine=load_engine)
     listen(take_stdin(), requests=requests, warn=session.warn)
     # For a start by hand; our parents have set it. It counts only before torch is loaded.
-    os.environ.setdefault("OMP_NUM_THREADS", child_environment()["OMP_NUM_THREADS"])
+    os.environ.setdefault("OMP_WAIT_POLICY", child_environment()["OMP_WAIT_POLICY"])
     return session.run(job_file)
 
 

@@ -17,18 +17,12 @@ def child_command(job_file: Path) -> list[str]:
 
 
 def child_environment() -> dict[str, str]:
-    """Return the environment of a trainer process: this one's, with UTF-8 and a core left free for the window.
+    """Return the environment of a trainer process: this one's, with UTF-8 and threads that sleep when idle.
 
-    A thread count that the user has set himself stays.
+    By default OpenMP's threads spin while they wait, and on a computer that is busy with other things they keep each
+    other from working. The setting counts only if it is there before torch is loaded. The user's own stays.
     """
     environment = dict(os.environ)
     environment["PYTHONUTF8"] = "1"
-    environment.setdefault("OMP_NUM_THREADS", str(max(1, _num_cores() - 1)))
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     return environment
-
-
-def _num_cores() -> int:
-    """Return how many cores this process may use; containers and `taskset` often allow fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,6 +1,5 @@
 """The command line and the environment of the trainer process."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -16,17 +15,14 @@ def test_the_child_is_this_python_and_reads_the_job():
     assert "utf8" in command
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say which cores we may use")
-@pytest.mark.parametrize(("num_cores", "threads"), [(1, "1"), (2, "1"), (8, "7")])
-def test_a_core_is_left_free(monkeypatch: pytest.MonkeyPatch, num_cores: int, threads: str):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(num_cores)))
-    assert child_environment()["OMP_NUM_THREADS"] == threads
+def test_idle_threads_sleep(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert child_environment()["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
 def test_the_users_own_settings_stay(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "13")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
     monkeypatch.setenv("SOME_SETTING", "kept")
     environment = child_environment()
-    assert (environment["OMP_NUM_THREADS"], environment["SOME_SETTING"]) == ("13", "kept")
+    assert (environment["OMP_WAIT_POLICY"], environment["SOME_SETTING"]) == ("ACTIVE", "kept")
     assert environment["PYTHONUTF8"] == "1"

@@ -108,6 +108,9 @@ def test_the_plan_is_the_fastest_that_fits_and_refuses_only_where_nothing_does(
             assert candidate.ram_bytes <= ram_bytes
             for index, stage in zip(candidate.placing.cards, candidate.stages, strict=True):
                 assert stage.needed_bytes <= rig[index].budget_bytes
+                if stage.num_paged > NUM_SLOTS + 1:
+                    weights = candidate.variant.footprint.kinds[0].part.weights_bytes["bfloat16"]
+                    assert stage.needed_bytes + weights > rig[index].budget_bytes, "one block fewer would do"
         assert sum(candidate.placing.totals) == sum(candidate.placing.chunk_sizes)
         assert len(candidate.placing.chunk_sizes) == len(candidate.placing.card_of_chunk)
 
@@ -191,6 +194,14 @@ def test_with_one_microbatch_the_slow_card_gets_as_little_as_fits() -> None:
     split = next(one for one in made.candidates if one.kind == "split")
     assert split.fits
     assert split.placing.totals[0] > 35
+
+
+def test_ram_limits_how_much_of_its_share_the_fast_card_may_page() -> None:
+    variant = Variant(weights="bf16", num_microbatches=1, footprint=equal_blocks(8, weights=UNIT), block_s=(1.0, 10.0))
+    rig = [PlanCard(label=name, budget_bytes=4 * UNIT, link_bytes_per_s=100.0 * UNIT) for name in "ab"]
+    for ram, totals in ((5, (7, 1)), (4, (6, 2)), (3, (5, 3))):
+        made = plan([variant], rig, ram_bytes=ram * UNIT, num_slots=2).recommended
+        assert made is not None and (made.kind, made.placing.totals) == ("split + swap", totals)
 
 
 def test_a_refusal_names_each_card_and_computed_ways_out() -> None:

@@ -27,8 +27,8 @@ from torch.utils.hooks import RemovableHandle
 
 from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.nesting import map_tensors
+from diffusionforce.pipeline.pager_card import PagedCard, PagingCount
 from diffusionforce.pipeline.pager_lanes import LoadLane, load_lane
-from diffusionforce.pipeline.pager_slots import Load, SlotPlanner, VisitOrder
 from diffusionforce.pipeline.pager_store import PackedBlock, PinnedMemory, frozen_tensors
 
 # Private, but what torch.utils.checkpoint itself is built on; there is no public way to ask.
@@ -48,128 +48,6 @@ class CardPaging:
     paged: frozenset[int] = frozenset()
     """Those of them that live in RAM. Empty: nothing is paged on this card."""
     num_slots: int = DEFAULT_SLOTS
-
-
-@dataclass(slots=True)
-class PagingCount:
-    """What one card's pager has done so far."""
-
-    visits: int = 0
-    """Visits to paged blocks."""
-    loads: int = 0
-    """Copies from RAM."""
-    late_loads: int = 0
-    """Copies started only when the block was already wanted: the visit order is not the real one."""
-    loaded_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _SlotReference:
-    """A saved tensor that lies in a slot: where, relative to the slot's beginning, and in whose block."""
-
-    block: int
-    dtype: torch.dtype
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-    offset: int
-    """In elements of `dtype`."""
-
-
-class _Card:
-    """The slots, the copy lane and the current visit of one card."""
-
-    def __init__(self, plan: CardPaging, packed: dict[int, PackedBlock], lane: LoadLane, pinned: PinnedMemory) -> None:
-        self.count = PagingCount()
-        self._pinned = pinned  # kept: the memory must stay locked as long as a wrapped block can start a copy
-        self._packed = packed
-        self._lane = lane
-        self._current: int | None = None
-        size = max((block.num_bytes for block in packed.values()), default=0)
-        self._slots = [
-            torch.empty(size, dtype=torch.uint8, device=plan.device) for _ in range(plan.num_slots if packed else 0)
-        ]
-        self._planner = SlotPlanner(VisitOrder([]), num_slots=max(plan.num_slots, 2))
-        self._forward_order = VisitOrder([block for block in plan.blocks if block in packed])
-        self._training_order = self._forward_order
-
-    def follow(self, visits: Iterable[int]) -> None:
-        self._training_order = VisitOrder([block for block in visits if block in self._packed])
-        self.go_round(self._training_order)
-
-    def go_round(self, order: VisitOrder | None = None, *, forward_only: bool = False) -> None:
-        if not self._packed:
-            return
-        self._planner.follow(order or (self._forward_order if forward_only else self._training_order))
-        self._run_ahead()
-
-    def visit(self, block: int) -> None:
-        """A paged block's work is about to be issued."""
-        if block == self._current:
-            return
-        self.leave()
-        self._current = block
-        self._bring_in(block)
-        self._run_ahead()
-
-    def leave(self) -> None:
-        """The current block's work, if there is one, has all been issued."""
-        block, self._current = self._current, None
-        if block is None:
-            return
-        slot = self._planner.active
-        assert slot is not None
-        packed = self._packed[block]
-        written = packed.written_buffer()
-        packed.drop()
-        self._lane.end_use(slot)
-        self._planner.leave()
-        self._run_ahead()
-        if written is not None:
-            raise DeviceError(
-                f'Block {block} cannot be paged: its forward writes to its buffer "{written}", and what a paged block '
-                "writes is lost.",
-                hint=f"Keep block {block} resident.",
-            )
-
-    def pack(self, block: int, tensor: torch.Tensor) -> Any:
-        """Turn a tensor to be saved for backward into a reference if it lies in the slot in use."""
-        slot = self._planner.active
-        if block != self._current or slot is None or tensor.device != self._slots[slot].device:
-            return tensor
-        if tensor.untyped_storage().data_ptr() != self._slots[slot].data_ptr():
-            return tensor
-        return _SlotReference(block, tensor.dtype, tuple(tensor.shape), tensor.stride(), int(tensor.storage_offset()))
-
-    def unpack(self, saved: Any) -> torch.Tensor:
-        """The saved tensor, looked up where its block is now."""
-        if not isinstance(saved, _SlotReference):
-            return saved
-        self.visit(saved.block)
-        slot = self._planner.active
-        assert slot is not None
-        run = self._slots[slot].view(saved.dtype)
-        return torch.as_strided(run, saved.size, saved.stride, saved.offset)
-
-    def _bring_in(self, block: int) -> None:
-        self.count.visits += 1
-        load = self._planner.arrive(block)
-        if load is not None:
-            self.count.late_loads += 1
-            self._start(load)
-        slot = self._planner.active
-        assert slot is not None
-        self._lane.begin_use(slot)
-        self._packed[block].move_into(self._slots[slot])
-
-    def _run_ahead(self) -> None:
-        while (load := self._planner.next_load()) is not None:
-            self._start(load)
-
-    def _start(self, load: Load) -> None:
-        packed = self._packed[load.block]
-        self._lane.load(load.slot, self._slots[load.slot], packed.host)
-        self.count.loads += 1
-        self.count.loaded_bytes += packed.num_bytes
 
 
 class Pager:
@@ -203,7 +81,7 @@ class Pager:
         shared = _shared_storages(blocks)
         self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
         self._watches: list[RemovableHandle] = []
-        self._cards: list[_Card] = []
+        self._cards: list[PagedCard] = []
         for index, plan in enumerate(cards):
             pinned = self.pinned if plan.device.type == "cuda" else None
             packed = {
@@ -212,7 +90,13 @@ class Pager:
             }
             for block in plan.blocks:
                 _move_rest(blocks[block], packed.get(block), plan.device)
-            card = _Card(plan, packed, lanes[index] if lanes else load_lane(plan.device), self.pinned)
+            card = PagedCard(
+                plan.device,
+                plan.blocks,
+                packed,
+                num_slots=plan.num_slots,
+                lane=lanes[index] if lanes else load_lane(plan.device),
+            )
             self._cards.append(card)
             for block in plan.blocks if packed else ():
                 if block in packed:
@@ -265,7 +149,7 @@ class Pager:
         self.pinned.release()
         self._cards.clear()
 
-    def _wrap(self, module: nn.Module, block: int, card: _Card) -> None:
+    def _wrap(self, module: nn.Module, block: int, card: PagedCard) -> None:
         """A paged block is visited where its own forward begins, innermost of all that wraps it."""
         original = module.forward
 
@@ -279,7 +163,7 @@ class Pager:
         self._shadowed.append((module, vars(module).get("forward")))
         module.forward = forward
 
-    def _watch(self, module: nn.Module, card: _Card) -> None:
+    def _watch(self, module: nn.Module, card: PagedCard) -> None:
         """A resident block only ends the visit before it. Its own forward may be replayed from a graph: stay out."""
 
         def end_visit(_module: nn.Module, _args: Any) -> None:
@@ -304,7 +188,7 @@ def _before_backward(output: Any, call: Callable[[], None]) -> None:
         map_tensors(output, hook)
 
 
-def _slot_references(block: int, card: _Card) -> AbstractContextManager[Any]:
+def _slot_references(block: int, card: PagedCard) -> AbstractContextManager[Any]:
     """Keeps saved tensors that lie in a slot as references, where nobody else looks after saved tensors.
 
     Under activation checkpointing somebody does: the saved tensors are recomputed when the block is in a slot again.

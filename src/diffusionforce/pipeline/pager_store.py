@@ -95,6 +95,7 @@ class PackedBlock:
             offset += -(-num_bytes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
         self.num_bytes = offset
         self.host = page_aligned(offset)
+        self._pinned = pinned  # Kept: the memory must stay locked as long as somebody can copy from it.
         if pinned is not None and offset:
             pinned.lock(self.host)  # Before it is filled: copies from a card into locked memory are much faster.
         for packed in self.tensors:

@@ -78,6 +78,7 @@ class _Run:
         self._saved_step = 0
         self._saved_path = ""
         self._lora: Lora | None = None
+        self._held_out: HeldOutLoss | None = None
 
     def to_the_end(self) -> Done:
         """Run everything."""
@@ -103,7 +104,7 @@ class _Run:
     ) -> Done:
         profile, home = self._job.profile, placement.devices[0]
         precision = training_precision(profile.model.precision, home)
-        held_out = self._held_out_loss(materials, home, precision)
+        self._held_out = self._held_out_loss(materials, home, precision)
         samples = SampleMaker(
             job=self._job,
             materials=materials,
@@ -121,10 +122,10 @@ class _Run:
             device=home,
             precision=precision,
         )
-        before = self._measure(held_out, transformer)
+        before = self._measure(transformer)
         self._run_steps(transformer, stepper, samples, Meters.of(placement.devices))
         self._save(is_final=True)
-        after = self._measure(held_out, transformer)
+        after = self._measure(transformer)
         samples.make(transformer, step=self._step, interrupt=self._interrupt)
         return Done(
             step=self._step,
@@ -184,6 +185,7 @@ class _Run:
         # Asked first: a request must be taken even when the step saves anyway.
         if self._controls.take_save_request() or (every and self._step % every == 0):
             self._save()
+            self._measure(transformer)
         if self._controls.take_sample_request() or is_sample_step:
             self._make_samples(transformer, samples, time_left)
 
@@ -192,13 +194,13 @@ class _Run:
         samples.make(transformer, step=self._step, interrupt=self._interrupt)
         time_left.note_pass(time.perf_counter() - start_s)
 
-    def _measure(self, held_out: HeldOutLoss | None, transformer: PocketTransformer) -> float | None:
+    def _measure(self, transformer: PocketTransformer) -> float | None:
         """The held-out loss, reported; None without held-out pictures."""
-        if held_out is None:
+        if self._held_out is None:
             return None
         was_training = transformer.training
         transformer.eval()
-        loss = held_out.measure(transformer, on_pass=self._on_held_out_pass)
+        loss = self._held_out.measure(transformer, on_pass=self._on_held_out_pass)
         transformer.train(was_training)
         self._report(HeldOut(step=self._step, loss=loss))
         return loss

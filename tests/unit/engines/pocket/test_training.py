@@ -90,8 +90,9 @@ def test_a_run_from_first_to_last_message(tmp_path: Path) -> None:
     for sample in run.of_kind(Sample):
         with Image.open(run.folder.root / sample.path) as picture:
             assert picture.size == (64, 64)
-    before, after = run.of_kind(HeldOut)
-    assert (before.step, after.step) == (0, 4)
+    measured = run.of_kind(HeldOut)
+    assert [loss.step for loss in measured] == [0, 1, 2, 3, 4]  # before, with every save, and after
+    before, after = measured[0], measured[-1]
     assert (run.end.held_out_before, run.end.held_out_after) == (before.loss, after.loss)
     assert before.loss != after.loss
     saves = run.of_kind(Checkpoint)
@@ -137,9 +138,14 @@ def test_samples_and_splitting_leave_the_losses_as_they_are(tmp_path: Path) -> N
 
 
 def test_training_learns(tmp_path: Path) -> None:
-    job = tiny_job(tmp_path, steps=25, training__learning_rate=0.01, dataset__regularisation_share=0.0).model_copy(
-        update={"held_out_dir": picture_folder(tmp_path / "held out", num_pictures=2)}
-    )
+    job = tiny_job(
+        tmp_path,
+        steps=25,
+        training__learning_rate=0.01,
+        training__logit_mean=1.2,
+        training__logit_std=1.0,
+        dataset__regularisation_share=0.0,
+    ).model_copy(update={"held_out_dir": picture_folder(tmp_path / "held out", num_pictures=2)})
     end = Run(job).end
     assert isinstance(end, Done)
     assert end.held_out_before is not None

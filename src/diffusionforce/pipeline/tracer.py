@@ -91,14 +91,14 @@ def trace_call(
     with ExitStack() as stack:
         with torch.device("meta"):
             module = make_module()
-        counter = stack.enter_context(_fakes())
+        counter, kernels = stack.enter_context(_fakes())
         stack.enter_context(torch.no_grad())
         fake_tensors(module, skipping=())
         own = tensors_in([*module.parameters(), *module.buffers()])
         inputs = make_inputs(_CPU)
         for tensor in [*own, *tensors_in(inputs)]:
             counter.note(tensor)
-        marks = Marks(counter)
+        marks = Marks(counter, kernels)
         marks.mark("call")
         result = call(module, inputs)
         marks.stop()
@@ -107,6 +107,7 @@ def trace_call(
             input_bytes=storage_bytes(tensors_in(inputs)),
             output_bytes=storage_bytes(tensors_in(result)),
             peak_bytes=marks.named("call").rise_bytes,
+            flops=marks.named("call").flops,
         )
 
 
@@ -122,8 +123,8 @@ class _Run:
 
     def __enter__(self) -> "_Run":
         with self._stack as stack:
-            self.counter = stack.enter_context(_fakes())
-            self._marks = Marks(self.counter)
+            self.counter, kernels = stack.enter_context(_fakes())
+            self._marks = Marks(self.counter, kernels)
             self._watched = WatchedBlocks(self._blocks, self._marks, recompute=self._subject.recompute)
             self._running = [self._blocks[index] for index in self._watched.representatives]
             fake_tensors(self._model, skipping=[block for block in self._blocks if block not in self._running])
@@ -158,17 +159,19 @@ class _Run:
         """Put the numbers together."""
         state = state_bytes(self._subject.make_optimizer)
         prologue, tail = self._marks.named("prologue"), self._marks.named("tail")
-        backward = {i.name[1]: i.rise_bytes for i in self._marks.intervals if i.name[0] == "B"}
+        backward = {interval.name[1]: interval for interval in self._marks.intervals if interval.name[0] == "B"}
         kinds: list[BlockTrace] = []
         for index in self._watched.representatives:
-            forward = self._marks.named("F", index)
+            forward, back = self._marks.named("F", index), backward.get(index)
             kinds.append(
                 BlockTrace(
                     part=part_of([self._blocks[index]], state),
                     output_bytes=self._watched.output_bytes[index],
                     kept_bytes=forward.after_bytes - forward.before_bytes,
                     forward_bytes=forward.rise_bytes,
-                    backward_bytes=backward.get(index, 0),
+                    backward_bytes=back.rise_bytes if back else 0,
+                    forward_flops=forward.flops,
+                    backward_flops=back.flops if back else 0,
                 )
             )
         return ModelTrace(
@@ -181,6 +184,7 @@ class _Run:
                 prologue_kept_bytes=prologue.after_bytes - prologue.before_bytes,
                 prologue_bytes=prologue.rise_bytes,
                 tail_bytes=tail.rise_bytes,
+                flops=prologue.flops + tail.flops,
             ),
             optimizer=optimizer,
         )
@@ -193,15 +197,15 @@ def _backward(loss: torch.Tensor) -> None:
 
 
 @contextmanager
-def _fakes() -> Iterator[StorageCounter]:
+def _fakes() -> Iterator[tuple[StorageCounter, CardKernels]]:
     """Everything made here is fake, counted, and treated as a card would treat it."""
-    counter = StorageCounter()
+    counter, kernels = StorageCounter(), CardKernels()
     was_enabled = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
-        with autocast_for_cards(), FakeTensorMode(allow_non_fake_inputs=True), counter, CardKernels():
-            yield counter
+        with autocast_for_cards(), FakeTensorMode(allow_non_fake_inputs=True), counter, kernels:
+            yield counter, kernels
     finally:
         if was_enabled:
             gc.enable()

@@ -20,6 +20,7 @@ from torch.utils.checkpoint import checkpoint
 
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.tracer_memory import StorageCounter, allocated_bytes
+from diffusionforce.pipeline.tracer_standins import CardKernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Interval:
     """The most that was live in it."""
     after_bytes: int
     """Live at its end."""
+    flops: int
+    """Operations in it."""
 
     @property
     def rise_bytes(self) -> int:
@@ -43,22 +46,23 @@ class Interval:
 class Marks:
     """Cuts a run into intervals, each from one mark to the next."""
 
-    def __init__(self, counter: StorageCounter) -> None:
+    def __init__(self, counter: StorageCounter, kernels: CardKernels) -> None:
         self.intervals: list[Interval] = []
-        self._counter = counter
-        self._open: tuple[tuple[str, int], int] | None = None
+        self._counter, self._kernels = counter, kernels
+        self._open: tuple[tuple[str, int], int, int] | None = None
 
     def mark(self, kind: str, index: int = 0) -> None:
         """End the interval under way and begin one."""
         self.stop()
         self._counter.restart_peak()
-        self._open = (kind, index), self._counter.live
+        self._open = (kind, index), self._counter.live, self._counter.flops + self._kernels.flops
 
     def stop(self) -> None:
         """End the interval under way."""
         if self._open is not None:
-            name, before = self._open
-            self.intervals.append(Interval(name, before, self._counter.peak, self._counter.live))
+            name, before, flops = self._open
+            flops = self._counter.flops + self._kernels.flops - flops
+            self.intervals.append(Interval(name, before, self._counter.peak, self._counter.live, flops))
             self._open = None
 
     def named(self, kind: str, index: int = 0) -> Interval:

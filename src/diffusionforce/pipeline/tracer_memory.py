@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 _SMALLEST_BYTES = 512
 _LARGE_BYTES = 10 << 20
@@ -55,6 +56,8 @@ class StorageCounter(TorchDispatchMode):
         self.owner: Hashable = None
         self.live_bytes: dict[Hashable, int] = {}
         self.peak_bytes: dict[Hashable, int] = {}
+        self.flops = 0
+        """Multiplications and additions of matrix products and convolutions so far."""
         self.read_scalar = read_scalar
         self._size_of = size_of
         self._storages: dict[int, weakref.ref[Any]] = {}
@@ -94,8 +97,12 @@ class StorageCounter(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if self.read_scalar is not None and func is torch.ops.aten._local_scalar_dense.default:
             return self.read_scalar()
-        result = func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
         self._note_all(result)
+        count = flop_registry.get(getattr(func, "_overloadpacket", None))
+        if count is not None:
+            self.flops += count(*args, **kwargs, out_val=result)
         return result
 
     def _note_all(self, value: Any) -> None:

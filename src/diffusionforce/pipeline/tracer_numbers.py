@@ -40,6 +40,10 @@ class BlockTrace:
     backward_bytes: int
     """Peak during the backward, recomputing included, above what was held when it began (what the forward kept, and
     the gradient of the output). Gradients of trained parameters that stay are part of it."""
+    forward_flops: int
+    """Multiplications and additions of the forward's matrix products."""
+    backward_flops: int
+    """Those of the backward, recomputing included."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,8 @@ class OuterTrace:
     tail_bytes: int
     """Peak from the end of the last block until its backward begins: head, loss and their backward; above what was
     held at the end of the last block."""
+    flops: int
+    """Multiplications and additions of prologue and tail."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,3 +98,5 @@ class CallTrace:
     output_bytes: int
     peak_bytes: int
     """Peak above the weights and the inputs."""
+    flops: int
+    """Multiplications and additions of its matrix products and convolutions."""

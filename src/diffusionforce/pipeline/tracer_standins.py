@@ -56,10 +56,15 @@ _IN_FULL_PRECISION = {
 class CardKernels(TorchFunctionMode):
     """Runs operations as a card would, as far as memory is concerned. For fake tensors."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.flops = 0
+        """Multiplications and additions of attention so far, which no operation that runs here shows."""
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is F.scaled_dot_product_attention:
-            return _attention(*args, **kwargs)
+            return self._attention(*args, **kwargs)
         if func in (F.rms_norm, torch.rms_norm):
             return _rms_norm(*args, **kwargs)
         if func in (F.dropout, torch.dropout):
@@ -69,15 +74,37 @@ class CardKernels(TorchFunctionMode):
             kwargs = {name: _in_full_precision(value) for name, value in kwargs.items()}
         return func(*args, **kwargs)
 
+    def _attention(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: torch.Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        **_options: Any,
+    ) -> torch.Tensor:
+        if torch.is_autocast_enabled("cpu"):
+            dtype = torch.get_autocast_dtype("cpu")
+            query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
+        return FusedAttention.apply(query, key, value, attn_mask, self)  # pyright: ignore[reportReturnType]
+
 
 class FusedAttention(torch.autograd.Function):
     """Attention as the fused kernels do it: saves q, k, v, the result and one float a row."""
 
     @staticmethod
     def forward(
-        ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
+        ctx: Any,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None,
+        kernels: CardKernels,
     ) -> torch.Tensor:
         """(B, H, N, E), (B, H, M, E), (B, H, M, E), (B, H, N, M) -> (B, H, N, E)"""
+        ctx.kernels, ctx.flops = kernels, 2 * query.numel() * key.shape[2] * 2
+        kernels.flops += ctx.flops
         result = _like_attention(query, query.shape[1], value.shape[-1])
         row_sums = torch.empty(query.shape[:-1], dtype=torch.float32, device=query.device)
         ctx.save_for_backward(query, key, value, mask, result, row_sums)
@@ -87,11 +114,13 @@ class FusedAttention(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Gradients of the inputs; queries' are summed up in float32 first."""
         query, key, value, _, _, row_sums = ctx.saved_tensors
+        # Scores are computed again, then come four products of the forward's size: of 2.5 forwards in all.
+        ctx.kernels.flops += ctx.flops * 5 // 2
         row_products = torch.empty_like(row_sums)
         summed = torch.empty(query.shape, dtype=torch.float32, device=query.device)
         made = [_like_attention(query, part.shape[1], part.shape[-1], part.shape[2]) for part in (query, key, value)]
         del row_products, summed
-        return (*made, None)
+        return (*made, None, None)
 
 
 class FusedRmsNorm(torch.autograd.Function):
@@ -130,21 +159,6 @@ def autocast_for_cards() -> Iterator[None]:
         yield
     finally:
         torch.autocast.__init__ = original
-
-
-def _attention(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attn_mask: torch.Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    **_options: Any,
-) -> torch.Tensor:
-    if torch.is_autocast_enabled("cpu"):
-        dtype = torch.get_autocast_dtype("cpu")
-        query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
-    return FusedAttention.apply(query, key, value, attn_mask)
 
 
 def _rms_norm(

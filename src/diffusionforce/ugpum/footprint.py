@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,8 @@ class BlockKind:
         forward_bytes: Peak during its forward, above what was held when it began.
         backward_bytes: Peak during its backward, above what the forward kept and the gradient of its output. The
             gradients of its trained parameters are part of it.
+        forward_flops: Multiplications and additions of the forward's matrix products.
+        backward_flops: Those of the backward, recomputing included.
     """
 
     part: Part
@@ -56,6 +58,8 @@ class BlockKind:
     kept_bytes: int
     forward_bytes: int
     backward_bytes: int
+    forward_flops: int = 0
+    backward_flops: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +73,7 @@ class Outside:
         prologue_kept_bytes: Held from the prologue on, the first block's input and what is shared included.
         prologue_bytes: Peak during the prologue, above what was held when it began.
         tail_bytes: Peak from the end of the last block until its backward begins, above what was held before.
+        flops: Multiplications and additions of prologue and tail.
     """
 
     part: Part
@@ -77,6 +82,7 @@ class Outside:
     prologue_kept_bytes: int = 0
     prologue_bytes: int = 0
     tail_bytes: int = 0
+    flops: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +113,11 @@ class Footprint:
     def blocks(self) -> tuple[BlockKind, ...]:
         """Every block's kind, in calling order."""
         return tuple(self.kinds[kind] for kind in self.kind_of_block)
+
+    @property
+    def block_flops(self) -> int:
+        """Multiplications and additions of all blocks, forward and backward, for one micro-batch."""
+        return sum(block.forward_flops + block.backward_flops for block in self.blocks)
 
     @classmethod
     def from_json(cls, text: str) -> "Footprint":

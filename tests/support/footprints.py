@@ -16,6 +16,8 @@ WAN_14B = Footprint(
             kept_bytes=41_943_040,
             forward_bytes=423_686_144,
             backward_bytes=929_398_784,
+            forward_flops=2_915_074_834_432,
+            backward_flops=6_382_656_946_176,
         ),
     ),
     kind_of_block=(0,) * 40,
@@ -26,6 +28,7 @@ WAN_14B = Footprint(
         prologue_kept_bytes=47_248_384,
         prologue_bytes=47_248_384,
         tail_bytes=83_902_464,
+        flops=34_912_337_920,
     ),
     optimizer=OptimizerStep(share=1.0),
 )

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.support.footprints import WAN_14B, equal_blocks
 
 from diffusionforce.rig import GIB
-from diffusionforce.ugpum.budget import reserve_bytes
 from diffusionforce.ugpum.catalogue import parse_rig
 from diffusionforce.ugpum.estimate import Estimator, PlanCard, Variant
+from diffusionforce.ugpum.imagined import imagined_cards, imagined_variant
 from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
 
 UNIT = 1 << 20
@@ -131,34 +131,16 @@ def test_more_memory_never_makes_the_plan_slower(
             assert after.recommended.step_s <= before.step_s * (1 + 1e-9)
 
 
-NUM_TOKENS = 4096
-MICROBATCH_FLOPS = 3 * (2 * 14.3e9 * NUM_TOKENS + 4 * NUM_TOKENS**2 * 5120 * 40)
-
-
 def wan_on(text: str, *, num_microbatches: int = 4, wish: Wish | None = None, halved: bool = False) -> Plan:
     """The Wan 2.1 14B shape on a rig out of the catalogue."""
     kinds = parse_rig(text)
-    rig = [
-        PlanCard(
-            label=kind.name,
-            budget_bytes=kind.memory_bytes - reserve_bytes(kind.memory_bytes, display_attached=False),
-            link_bytes_per_s=kind.link_bytes_per_s,
-        )
-        for kind in kinds
-    ]
-    variant = Variant(
-        weights="bf16",
-        num_microbatches=num_microbatches,
-        footprint=WAN_14B,
-        block_s=tuple(MICROBATCH_FLOPS / kind.reached_flops for kind in kinds),
-        crossing_s=NUM_TOKENS * 5120 * 2 / min(kind.link_bytes_per_s for kind in kinds),
-    )
+    variant = imagined_variant(WAN_14B, kinds, weights="bf16", num_microbatches=num_microbatches)
     variants = [variant]
     if halved:
         kind = WAN_14B.kinds[0]
         part = replace(kind.part, weights_bytes={"float8_e4m3fn": 352_352_256}, paged_bytes=351_303_680)
         variants.append(replace(variant, weights="fp8", footprint=replace(WAN_14B, kinds=(replace(kind, part=part),))))
-    return plan(variants, rig, ram_bytes=48 * GIB, wish=wish)
+    return plan(variants, imagined_cards(kinds, display_on=None), ram_bytes=48 * GIB, wish=wish)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +159,7 @@ def test_on_the_rigs_that_people_own_the_order_is_the_designs(rig: str, kind: st
     made = wan_on(rig)
     assert made.recommended is not None
     assert made.recommended.kind == kind
-    alone_s = min(4 * MICROBATCH_FLOPS / card.reached_flops for card in parse_rig(rig))
+    alone_s = min(4 * WAN_14B.block_flops / card.reached_flops for card in parse_rig(rig))
     assert alone_s / made.recommended.step_s == pytest.approx(speed, rel=0.05)
 
 
@@ -210,7 +192,7 @@ def test_a_refusal_names_each_card_and_computed_ways_out() -> None:
     )
     assert made.recommended is None
     assert len(made.refusal) == 2
-    assert "more on RTX 5080" in made.refusal[0] and "more on RTX 4060 Ti 16GB" in made.refusal[1]
+    assert "more on GPU 0 (RTX 5080)" in made.refusal[0] and "more on GPU 1 (RTX 4060 Ti 16GB)" in made.refusal[1]
     assert any(way.startswith("split, fp8 weights") and "fits" in way for way in made.ways_out)
     assert any(way.startswith("split + swap") for way in made.ways_out)
 

@@ -40,8 +40,8 @@ _MARGIN_BYTES = 800 << 20
 _LIMIT_MICROBATCHES = 4
 """Of the steps that the limit is taken from: the optimiser's part is as small in it as in the rows."""
 _LIMIT_STEPS = 5
-_MOMENTS_AND_GRADIENT = 4
-"""A trained parameter takes itself, a gradient and two moments of AdamW."""
+_COPIES_OF_TRAINED = 6
+"""A trained parameter takes itself, a gradient, two moments of AdamW, and two more while AdamW steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class BenchRig:
             weights_bytes=block_bytes,
             kept_bytes=max(self.times[0].kept_bytes, self.boundary_bytes),
             crossing_s=self._crossing_s(),
-            attached_bytes=trained_bytes * _MOMENTS_AND_GRADIENT,
+            attached_bytes=trained_bytes * _COPIES_OF_TRAINED,
         )
 
     def name(self, card: int) -> str:

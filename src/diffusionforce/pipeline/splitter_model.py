@@ -188,15 +188,17 @@ class _Pages:
         for block in blocks if op.kind == "F" else reversed(blocks):
             if block in self._paged:
                 now_s = self._arrive(block, now_s)
+            elif self._current is not None:
+                self._leave()
             now_s += (self._card.forward_s if op.kind == "F" else self._card.backward_s)[block]
-            if block in self._paged and (slot := self._planner.active) is not None:
+            if self._current is not None and (slot := self._planner.active) is not None:
                 self._free_s[slot] = now_s
         return now_s
 
     def _arrive(self, block: int, now_s: float) -> float:
         if block != self._current:
+            self._leave()
             self._current = block
-            self._planner.leave()
             load = self._planner.arrive(block)
             if load is not None:
                 self._start(load)
@@ -204,6 +206,11 @@ class _Pages:
         slot = self._planner.active
         assert slot is not None
         return max(now_s, self._arrival_s[slot])
+
+    def _leave(self) -> None:
+        self._current = None
+        self._planner.leave()
+        self._run_ahead()
 
     def _run_ahead(self) -> None:
         while (load := self._planner.next_load()) is not None:

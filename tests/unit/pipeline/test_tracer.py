@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from tests.support.counted_cards import CountedStep
+from tests.support.small_dit import flow_loss, small_batch, small_dit
 from tests.support.traced_models import CPU, Example, adamw, mixed_example, pocket_example, wan_example
 from torch import nn
 
@@ -172,8 +173,31 @@ def test_wan_14b_over_two_cards_needs_what_two_cards_were_seen_to_hold(wan_trace
     begin = time.process_time()
     footprint = Footprint.from_json(trace_training(example.subject()).to_json())
     assert time.process_time() - begin < 6, "the forecast of a 14B model must be a matter of moments"
+    products = 2 * 4096 * (6 * 5120**2 + 2 * 5120 * 13824) + 2 * 512 * 2 * 5120**2
+    attention = 4 * 4096 * (4096 + 512) * 5120
+    assert footprint.blocks[1].forward_flops == pytest.approx(products + attention, rel=0.02), "LoRA is the rest"
     for num_microbatches, measured_gib in ((1, 15.4), (2, 16.2), (4, 17.7)):
         order = schedule.gpipe(num_chunks=2, num_microbatches=num_microbatches, device_of=(0, 1))
         layout = Layout(chunk_sizes=(20, 20), card_of_chunk=(0, 1), order=order)
         forecast = forecast_training(footprint, layout)
         assert forecast.cards[0].peak_bytes / 2**30 == pytest.approx(measured_gib, rel=0.02)
+
+
+@pytest.mark.parametrize("around", [False, True], ids=["inside the blocks", "around the blocks"])
+def test_a_model_may_checkpoint_where_it_likes(around: bool) -> None:
+    """And may have LoRA outside its blocks, dropout, nested arguments and metadata on the host."""
+    subject = Subject(
+        make_model=lambda: small_dit(around=around, checkpointing=not around, dropout=0.1),
+        blocks_of=lambda model: list(model.blocks),  # pyright: ignore[reportArgumentType]
+        make_batch=lambda _device: small_batch(2),
+        run=flow_loss,
+        make_optimizer=adamw,
+    )
+    trace = trace_training(subject)
+    assert trace.kind_of_block == (0, 1, 1, 1, 1, 1)
+    inner = trace.kinds[1]
+    # The random numbers' state is kept for recomputing dropout: some kilobytes, whatever the block.
+    assert inner.output_bytes <= inner.kept_bytes <= inner.output_bytes + 8192
+    assert inner.backward_bytes > 3 * inner.output_bytes
+    assert trace.outer.part.trained_bytes > 0
+    assert trace.outer.shared_bytes >= 5 * 512

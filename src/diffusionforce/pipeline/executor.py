@@ -141,20 +141,22 @@ class StepExecutor:
             raise ValueError("A training step needs gradients to be enabled.")
         factors = [scale * weight for weight in weights or [1 / len(microbatches)] * len(microbatches)]
         self.recorder = Recorder(self.device_of_segment, is_recording=record)
-        contexts = [*_inherited(self.device_of_segment), *self._contexts]
-        devices = set(self.device_of_segment)
         strands = [
-            Strand(self, number, function, contexts, OwnRandomNumbers(seeds[number], devices) if seeds else None)
+            self.new_strand(function, number=number, seed=seeds[number] if seeds else None)
             for number, function in enumerate(microbatches)
         ]
-        with _without_collector():
+        results: list[Any] = [None] * len(strands)
+        with without_collector():
             try:
-                results = self._run(listed, strands, factors)
+                for op in listed:
+                    result = self.run_op(strands[op.microbatch], op, factor=factors[op.microbatch])
+                    if result is not None:
+                        results[op.microbatch] = result
             finally:
                 for strand in strands:
                     strand.unwind(self.threads)
                 self.tail_stream.join()
-        self.watched_segments = self.leaky_segments | {self.num_chunks}
+        self.end_search()
         return [map_tensors(result, self.tail_stream.adopt) for result in results]
 
     def timeline(self) -> Timeline:
@@ -172,25 +174,40 @@ class StepExecutor:
         assert strand is not None
         return strand.call_block(index, args, kwargs)
 
-    def _run(self, order: list[Op], strands: list[Strand], factors: list[float]) -> list[Any]:
-        results: list[Any] = [None] * len(strands)
-        for op in order:
-            strand = strands[op.microbatch]
-            if op.kind == "F":
-                strand.advance(self.threads)
-                is_last = op.chunk == self.num_chunks - 1
-                if strand.is_done != is_last:
-                    raise ScheduleMismatchError(
-                        f"Micro-batch {op.microbatch} {'ended' if strand.is_done else 'is still running'} after chunk "
-                        f"{op.chunk} of {self.num_chunks}."
-                    )
-                if is_last:
-                    results[op.microbatch] = self._finish_forward(strand, factors[op.microbatch])
-            else:
-                strand.backward(op.chunk)
-                if op.chunk == 0:
-                    strand.release()
-        return results
+    def new_strand(self, function: Callable[[], Any], *, number: int, seed: int | None) -> Strand:
+        """A micro-batch that has not begun, with the caller's thread-local state of now."""
+        contexts = [*_inherited(self.device_of_segment), *self._contexts]
+        numbers = OwnRandomNumbers(seed, set(self.device_of_segment)) if seed is not None else None
+        return Strand(self, number, function, contexts, numbers)
+
+    def run_op(self, strand: Strand, op: Op, *, factor: float) -> Any:
+        """Issue one op of a strand.
+
+        Args:
+            strand: The micro-batch.
+            op: What it is to do next.
+            factor: The gradient of its loss.
+
+        Returns:
+            What the micro-batch's function gave, after the forward of the last chunk; None after other ops.
+        """
+        if op.kind == "B":
+            strand.backward(op.chunk)
+            if op.chunk == 0:
+                strand.release()
+            return None
+        strand.advance(self.threads)
+        is_last = op.chunk == self.num_chunks - 1
+        if strand.is_done != is_last:
+            raise ScheduleMismatchError(
+                f"Micro-batch {op.microbatch} {'ended' if strand.is_done else 'is still running'} after chunk "
+                f"{op.chunk} of {self.num_chunks}."
+            )
+        return self._finish_forward(strand, factor) if is_last else None
+
+    def end_search(self) -> None:
+        """A whole step has been run: from now on only those pieces of the graph are searched that need it."""
+        self.watched_segments = self.leaky_segments | {self.num_chunks}
 
     def _finish_forward(self, strand: Strand, factor: float) -> Any:
         """Run the tail backward at once: it holds up nobody, and the last chunk's backward waits for it."""
@@ -221,7 +238,7 @@ def _entering(make: Callable[..., AbstractContextManager[Any]], *args: Any, **kw
 
 
 @contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Without Python's cyclic collector: it would walk all live objects again and again while the cards wait.
 
     A step leaves no more cyclic garbage than an ordinary one; it is collected between steps.

@@ -26,21 +26,16 @@ class Load:
 class VisitOrder:
     """The order in which one card visits its paged blocks, repeated without end.
 
-    Positions count on through the repetitions: position `p` visits `visits[p % len(visits)]`. Visits to the same block
-    in a row count as one, because nothing moves between them.
+    Positions count on through the repetitions: position `p` visits `visits[p % len(visits)]`.
 
     Args:
         visits: Block indices in the order of one training step. Empty when the card pages nothing.
     """
 
     def __init__(self, visits: Iterable[int]) -> None:
-        steady: list[int] = []
-        for block in visits:
-            if not steady or steady[-1] != block:
-                steady.append(block)
-        self.visits = tuple(steady)
+        self.visits = tuple(visits)
         self._where: dict[int, list[int]] = {}
-        for position, block in enumerate(steady):
+        for position, block in enumerate(self.visits):
             self._where.setdefault(block, []).append(position)
 
     def __len__(self) -> int:

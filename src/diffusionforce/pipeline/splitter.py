@@ -19,7 +19,8 @@ from diffusionforce.pipeline.splitter_model import Share
 from diffusionforce.pipeline.splitter_search import DEFAULT_SCHEDULES, Candidate, Search
 from diffusionforce.pipeline.ticks import Op
 
-DEFAULT_MAX_CHUNKS_PER_CARD = 5
+DEFAULT_MAX_CHUNKS_PER_CARD = 10
+"""With few micro-batches the idle ends of a step shrink up to about here; then crossings begin to cost."""
 
 
 @dataclass(frozen=True, kw_only=True)

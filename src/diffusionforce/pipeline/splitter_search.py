@@ -30,6 +30,9 @@ _LEAST_GAIN = 0.003
 _FEW_CHUNKS = 6
 _WORTH_CLIMBING = 1.08
 """A pattern whose best start is slower than the best of all by more than this is not climbed."""
+_CHUNKS_EACH = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20)
+"""Numbers of chunks a card that are tried. Beyond a few, one more changes next to nothing."""
+_MOST_CLIMBED = 10
 _PROVEN = 1.02
 _NUM_FINALISTS = 2
 _SLOT_CHOICES = (2, 3, 4, 6)
@@ -83,8 +86,8 @@ class Search:
             if self.every_card and len(cards) < len(self.rig.cards):
                 continue
             most = self.max_chunks_per_card if len(cards) > 1 and self.num_microbatches > 1 else 1
-            for chunks_each in range(1, most + 1):
-                if chunks_each * len(cards) <= self.rig.num_blocks:
+            for chunks_each in _CHUNKS_EACH:
+                if chunks_each <= most and chunks_each * len(cards) <= self.rig.num_blocks:
                     starts += self._survey(cards, chunks_each, starts)
         starts.sort(key=_rank)
         worth_s = starts[0].step_s * _WORTH_CLIMBING
@@ -167,6 +170,8 @@ class Search:
         few = len(starts[0].cut.chunk_sizes) <= _FEW_CHUNKS
         width, least_gain = (_BEAM, 0.0) if few else (_NARROW_BEAM, _LEAST_GAIN)
         beam = list(starts[:width])
+        if len(beam[0].cut.chunk_sizes) > _MOST_CLIMBED:
+            return beam[0]
         expanded: set[tuple[int, ...]] = set()
         while True:
             reached = {one.cut.chunk_sizes: one for one in beam}

@@ -170,7 +170,7 @@ class Bench:
             sizes[max(givers, key=lambda chunk: sizes[chunk])] -= 1
             sizes[min(takers, key=lambda chunk: sizes[chunk])] += 1
         search = self._search(num_microbatches, DEFAULT_SCHEDULES, self.options.chunks_per_card)
-        candidate = search.judge(tuple(sizes), cards, num_steps=2)
+        candidate = search.refine([search.judge(tuple(sizes), cards)])
         return self._measured(f"split, {shift:+d} blocks on GPU 0", candidate, num_microbatches)
 
     def _measured(self, way: str, candidate: Candidate, num_microbatches: int) -> Row:

@@ -96,7 +96,7 @@ class Search:
         for group in groups.values():
             if group[0].step_s <= worth_s and not any(self._is_proven(one) for one in found):
                 found.append(self._climb(group))
-        return self._refine(sorted(found, key=_rank)[:_NUM_FINALISTS])
+        return self.refine(sorted(found, key=_rank)[:_NUM_FINALISTS])
 
     def judge(
         self, sizes: tuple[int, ...], cards: tuple[int, ...], *, num_slots: int = SEARCH_SLOTS, num_steps: int = 1
@@ -193,7 +193,7 @@ class Search:
         floor_s = self.rig.limit_s(self.num_microbatches) + self.rig.between_steps_s
         return not candidate.missing_bytes and candidate.step_s <= _PROVEN * floor_s
 
-    def _refine(self, finalists: Sequence[Candidate]) -> Candidate:
+    def refine(self, finalists: Sequence[Candidate]) -> Candidate:
         """Judge the finalists on a steady run, with the number of slots that suits them."""
         judged: list[Candidate] = []
         for one in finalists:

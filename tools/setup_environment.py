@@ -16,13 +16,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from demo import has_display, run_demo
 from packages import PLATFORM, SetupError, install, install_torch, say, venv_python, venv_script
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LOCKS = ROOT / "locks"
 GB = 1000**3
-# Measured on Linux: 1.9 GB with the CPU build and the test tools, about 7 GB with CUDA; downloads come on top.
+# Measured on Linux: 1.6 GB with the CPU build and the test tools, and CUDA adds 4 GB; downloads come on top.
 NEEDED_CPU_BYTES = 3 * GB
 NEEDED_CUDA_BYTES = 10 * GB
 
@@ -38,7 +39,9 @@ def main(arguments: Sequence[str]) -> int:
         _parser().error(f"unrecognized arguments: {' '.join(extra)}")
     try:
         prepare(with_tests=options.command == "test")
-        return run_demo(extra, window=options.window) if options.command == "demo" else run_checks()
+        if options.command == "test":
+            return run_checks()
+        return run_demo(extra, venv=VENV, out=options.out and options.out.absolute(), window=options.window)
     except SetupError as problem:
         sys.stderr.write(f"{problem}\n")
     except KeyboardInterrupt:
@@ -60,19 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--no-window", dest="window", action="store_false", help="stay in the terminal even where there is a display"
     )
+    demo.add_argument(
+        "--out", type=Path, metavar="DIR", help="the run folder to make, instead of one in your data folder"
+    )
     demo.set_defaults(window=has_display())
     test = commands.add_parser("test", help="install with the test tools, then run every check")
-    test.set_defaults(window=False)
     return parser
-
-
-def has_display() -> bool:
-    """Return whether a window could be seen by whoever runs this."""
-    if os.environ.get("CI") or os.environ.get("SSH_CONNECTION"):
-        return False
-    if PLATFORM in {"win32", "darwin"}:
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def has_nvidia_card() -> bool:
@@ -219,51 +215,6 @@ def _has_torch(python: Path, *, version: str, nvidia: bool) -> bool:
     answer = subprocess.run([python, "-c", question], capture_output=True, text=True, check=False)
     found, _, build = answer.stdout.strip().partition("+")
     return found == version and not (nvidia and build == "cpu")
-
-
-def run_demo(extra: Sequence[str], *, window: bool) -> int:
-    """Train the pocket demo in the terminal, with the window on it where there is a display.
-
-    The run itself ends by saying where samples and LoRA lie.
-
-    Args:
-        extra: Further options of `diffusionforce run`.
-        window: Whether to open the window on the run.
-
-    Returns:
-        The exit code of the run.
-    """
-    program = venv_script(VENV, name="diffusionforce")
-    run_dir = new_run_dir()
-    run = subprocess.Popen([program, "run", "pocket-demo", "--out", run_dir, *extra])
-    open_window = window
-    while (code := _wait(run)) is None:
-        if open_window and (run_dir / "run.json").exists():
-            open_window = False
-            # Its own session: closing the terminal or pressing Ctrl-C in it leaves the window open.
-            subprocess.Popen([program, "gui", "--run", run_dir], start_new_session=True)
-    if code == 0 and not window:
-        say(f"To see it in the window: {program} gui --run {run_dir}")
-    return code
-
-
-def new_run_dir() -> Path:
-    """Return a free place for the demo's run, where the window looks for runs."""
-    question = "from diffusionforce.runs import new_run_dir; print(new_run_dir('pocket-demo'))"
-    answer = subprocess.run([venv_python(VENV), "-c", question], capture_output=True, text=True, check=False)
-    if answer.returncode != 0:
-        raise SetupError(f"The environment in {VENV} does not work. Delete that folder and run the same command again.")
-    return Path(answer.stdout.strip())
-
-
-def _wait(run: "subprocess.Popen[bytes]") -> int | None:
-    """Return the exit code of the run, or None after half a second."""
-    try:
-        return run.wait(0.5)
-    except subprocess.TimeoutExpired:
-        return None
-    except KeyboardInterrupt:
-        return None  # The run got the signal too: it stops cleanly and keeps what it has.
 
 
 def run_checks() -> int:

@@ -174,37 +174,16 @@ def test_problems_end_in_a_sentence_and_an_exit_code(
 def test_the_demo_takes_options_of_the_run_and_the_tests_take_none(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
 
-    def demo(extra: list[str], *, window: bool) -> int:
-        seen.append([*extra, str(window)])
+    def demo(extra: list[str], *, venv: Path, out: Path | None, window: bool) -> int:
+        seen.append([*extra, str(out), str(window)])
         return 0
 
     monkeypatch.setattr(setup_environment, "prepare", lambda *, with_tests: None)
     monkeypatch.setattr(setup_environment, "run_demo", demo)
-    assert setup_environment.main(["demo", "--no-window", "--steps", "20"]) == 0
-    assert seen == [["--steps", "20", "False"]]
+    assert setup_environment.main(["demo", "--no-window", "--steps", "20", "--out", "/runs/1"]) == 0
+    assert seen == [["--steps", "20", str(Path("/runs/1").absolute()), "False"]]
     with pytest.raises(SystemExit):
         setup_environment.main(["test", "--steps", "20"])
-
-
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({"DISPLAY": ":0"}, True),
-        ({"WAYLAND_DISPLAY": "wayland-0"}, True),
-        ({}, False),
-        ({"DISPLAY": ":0", "CI": "true"}, False),
-        ({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "1 2 3 4"}, False),
-    ],
-)
-def test_a_display_is_one_that_somebody_sits_at(
-    variables: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(setup_environment, "PLATFORM", "linux")
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "CI", "SSH_CONNECTION"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert setup_environment.has_display() is expected
 
 
 def test_the_real_interpreter_is_recognised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="DIR", help="the run folder to make, instead of one in your data folder"
     )
     demo.set_defaults(window=has_display())
-    test = commands.add_parser("test", help="install with the test tools, then run every check")
+    commands.add_parser("test", help="install with the test tools, then run every check")
     return parser
 
 

@@ -6,10 +6,12 @@ backward, in which the memory is known without listing a single operation, and l
 memory is meant to be no smaller than the forecast's, so that a plan that fits here fits there.
 """
 
-from collections.abc import Sequence
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from diffusionforce.ugpum.footprint import Footprint
+from diffusionforce.ugpum.footprint import Footprint, Part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +59,45 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Placing:
+    """Which card runs which blocks.
+
+    Attributes:
+        cards: The used cards; the first is home.
+        totals: Blocks of each.
+        chunks_each: Chunks that each card's blocks are divided into; the cards take turns chunk by chunk.
+    """
+
+    cards: tuple[int, ...]
+    totals: tuple[int, ...]
+    chunks_each: int
+
+    @property
+    def chunk_sizes(self) -> tuple[int, ...]:
+        """Blocks of each chunk, as even as whole blocks allow."""
+        return tuple(
+            total // self.chunks_each + (turn < total % self.chunks_each)
+            for turn in range(self.chunks_each)
+            for total in self.totals
+        )
+
+    @property
+    def card_of_chunk(self) -> tuple[int, ...]:
+        """The card of each chunk."""
+        return self.cards * self.chunks_each
+
+    def chunks_of(self, rank: int) -> list[range]:
+        """The blocks of each chunk of the card that is `rank`th among the used ones."""
+        ends = list(itertools.accumulate(self.chunk_sizes))
+        mine = range(rank, len(ends), len(self.cards))
+        return [range(ends[chunk - 1] if chunk else 0, ends[chunk]) for chunk in mine]
+
+    def blocks_of(self, rank: int) -> tuple[int, ...]:
+        """All blocks of the card that is `rank`th among the used ones."""
+        return tuple(block for chunk in self.chunks_of(rank) for block in chunk)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """What one card gets in a placement, and what that costs there.
 
@@ -64,6 +105,7 @@ class Stage:
         label: The card's name for people.
         num_blocks: Its blocks.
         num_paged: How many of them live in RAM.
+        num_slots: How many of those can be on the card for their turn; 0 where it pages none.
         needed_bytes: Peak memory.
         missing_bytes: What the budget lacks; 0 where it fits.
         paged_bytes: RAM for the blocks that live there.
@@ -73,22 +115,11 @@ class Stage:
     label: str
     num_blocks: int
     num_paged: int
+    num_slots: int
     needed_bytes: int
     missing_bytes: int
     paged_bytes: int
     busy_s: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Sizes:
-    """Average sizes of a model's blocks, and the largest where the largest counts."""
-
-    weights: float
-    per_block: float
-    kept: float
-    paged: int
-    output: int
-    temporary: int
 
 
 class Estimator:
@@ -103,133 +134,161 @@ class Estimator:
     def __init__(self, variant: Variant, cards: Sequence[PlanCard], *, num_slots: int = 3) -> None:
         self.variant, self.cards, self.num_slots = variant, cards, num_slots
         blocks = variant.footprint.blocks
-        self.num_blocks = len(blocks)
         parts = [block.part for block in blocks]
-        self._sizes = _Sizes(
-            weights=sum(sum(part.weights_bytes.values()) for part in parts) / len(blocks),
-            per_block=sum(p.trained_bytes + p.optimizer_bytes + p.gradient_bytes for p in parts) / len(blocks),
-            kept=sum(block.kept_bytes for block in blocks) / len(blocks),
-            paged=max(part.paged_bytes for part in parts),
-            output=max(block.output_bytes for block in blocks),
-            temporary=max(max(block.forward_bytes, block.backward_bytes) for block in blocks),
-        )
+        self.num_blocks = len(blocks)
+        self.largest_paged_bytes = max(part.paged_bytes for part in parts)
+        self._weights = [sum(part.weights_bytes.values()) for part in parts]
+        self._trained = [part.trained_bytes + part.optimizer_bytes for part in parts]
+        self._gradients = [part.gradient_bytes for part in parts]
+        self._kept = [block.kept_bytes for block in blocks]
+        self._paged = [part.paged_bytes for part in parts]
+        self._output = max(block.output_bytes for block in blocks)
+        self._temporary = max(max(block.forward_bytes, block.backward_bytes) for block in blocks)
+        flops = [block.forward_flops + block.backward_flops for block in blocks]
+        self._work = [one / sum(flops) for one in flops] if sum(flops) else [1 / len(blocks)] * len(blocks)
 
-    def stages(self, totals: Sequence[int], used: Sequence[int], *, chunks_each: int, paging: bool) -> list[Stage]:
-        """What each of the used cards gets, in their order, with as few paged blocks as its budget allows.
+    def stages(self, placing: Placing, *, paging: bool) -> list[Stage]:
+        """What each used card gets, with as few paged blocks as its budget allows.
 
         Args:
-            totals: Blocks of each used card.
-            used: Indices of the used cards; the first is home.
-            chunks_each: Chunks that each card's blocks are divided into.
+            placing: Which card runs which blocks.
             paging: Whether blocks may live in RAM.
         """
-        return [
-            self._stage(total, rank, used, chunks_each=chunks_each, paging=paging) for rank, total in enumerate(totals)
-        ]
+        return [self._stage(placing, rank, paging=paging) for rank in range(len(placing.cards))]
 
-    def step_s(self, stages: Sequence[Stage], *, chunks_each: int) -> float:
+    def step_s(self, placing: Placing, stages: Sequence[Stage]) -> float:
         """The step of a placement."""
         variant = self.variant
         busy = [stage.busy_s for stage in stages]
         if len(busy) == 1:
             return variant.num_microbatches * busy[0] + variant.between_steps_s
-        longest, num_chunks = max(busy), len(busy) * chunks_each
-        idle_ends = (sum(busy) - longest) / chunks_each
-        crossings = 2 * (num_chunks - 1) * variant.crossing_s / (chunks_each if variant.num_microbatches > 1 else 1)
-        return variant.num_microbatches * longest + idle_ends + crossings + variant.between_steps_s
+        longest, num_chunks = max(busy), len(busy) * placing.chunks_each
+        idle_ends_s = (sum(busy) - longest) / placing.chunks_each
+        # With several micro-batches others compute while one crosses; only the way in and the way out are waited for.
+        hidden = placing.chunks_each if variant.num_microbatches > 1 else 1
+        crossings_s = 2 * (num_chunks - 1) * variant.crossing_s / hidden
+        return variant.num_microbatches * longest + idle_ends_s + crossings_s + variant.between_steps_s
 
-    def _stage(self, total: int, rank: int, used: Sequence[int], *, chunks_each: int, paging: bool) -> Stage:
-        card, sizes = self.cards[used[rank]], self._sizes
-        others = self._beside_weights(total, rank, len(used), chunks_each=chunks_each) + card.constant_bytes
-        resident = others + round(total * sizes.weights)
-        num_paged, needed = 0, resident
-        room_for_slots = total > self.num_slots and paging and card.link_bytes_per_s > 0
-        if needed > card.budget_bytes and room_for_slots:
-            slots = self.num_slots * sizes.paged
-            over = resident + slots - card.budget_bytes
-            num_paged = min(total, max(self.num_slots + 1, -int(-over // sizes.weights)))
-            needed = resident + slots - round(num_paged * sizes.weights)
-        return Stage(
-            label=card.label,
-            num_blocks=total,
-            num_paged=num_paged,
-            needed_bytes=needed,
-            missing_bytes=max(0, needed - card.budget_bytes),
-            paged_bytes=num_paged * sizes.paged,
-            busy_s=self._busy_s(total, rank, card, used[rank], num_paged),
-        )
-
-    def _busy_s(self, total: int, rank: int, card: PlanCard, index: int, num_paged: int) -> float:
-        computing = self.variant.block_s[index] * total / self.num_blocks
-        # Every paged block comes twice, for the forward and for the backward.
-        loading = 2 * num_paged * self._sizes.paged / card.link_bytes_per_s if num_paged else 0.0
-        return max(computing, loading) + (self.variant.tail_s if rank == 0 else 0.0)
-
-    def _beside_weights(self, total: int, rank: int, num_cards: int, *, chunks_each: int) -> int:
-        """Everything but the blocks' weights."""
-        sizes, outer = self._sizes, self.variant.footprint.outer
-        num_microbatches = self.variant.num_microbatches
-        live_chunks, live = 1, 1
-        if num_cards > 1:
-            ahead = (
-                2 * (num_cards - rank - 1) + (chunks_each - 1) * num_cards if chunks_each > 1 else num_cards - rank - 1
-            )
-            live_chunks = min(ahead + 1, num_microbatches * chunks_each)
-            live = min(num_microbatches, ahead + 1)
-        chunk_blocks = -(-total // chunks_each)
-        kept = sizes.kept * min(live_chunks * chunk_blocks, num_microbatches * total)
-        # Under way: the gradient that a backward holds, what has arrived, and what the model's variables still hold.
-        boundaries = sizes.output * (2 + min(live, chunks_each)) if num_cards > 1 else sizes.output
-        shared = live * outer.shared_bytes if rank else 0
-        return round(total * sizes.per_block + kept + boundaries + shared + self._at_home(rank, num_microbatches, live))
-
-    def _at_home(self, rank: int, num_microbatches: int, live: int) -> int:
-        """What happens for a moment, and on the home card everything outside the blocks."""
-        outer, temporary = self.variant.footprint.outer, self._sizes.temporary
-        if rank:
-            return temporary
-        part = outer.part
-        owned = sum(part.weights_bytes.values()) + part.trained_bytes + part.optimizer_bytes + part.gradient_bytes
-        held = num_microbatches * outer.batch_bytes + live * outer.prologue_kept_bytes
-        return owned + held + max(temporary, outer.tail_bytes + 2 * self._sizes.output)
-
-    def num_aside(self, stage: Stage, rank: int, card: PlanCard) -> int | None:
+    def num_aside(self, placing: Placing, rank: int, stage: Stage) -> int | None:
         """How many more of a card's blocks must step aside to RAM while a sample is made.
 
         Args:
-            stage: What the card has.
-            rank: Its place among the used cards; 0 is home.
-            card: The card.
+            placing: Which card runs which blocks.
+            rank: The card's place among the used ones; 0 is home.
+            stage: What it has.
 
         Returns:
             The number, 0 where everything can stay; None where the sample does not fit however many go.
         """
-        sampling = self.variant.sampling
-        if sampling is None:
+        if self.variant.sampling is None:
             return 0
-        resident = stage.num_blocks - stage.num_paged
-        slots = self.num_slots * self._sizes.paged if stage.num_paged else 0
-        needed = self._sampling_bytes(sampling, stage, rank) + card.constant_bytes + slots
-        needed += round(resident * self._sizes.weights)
-        if needed <= card.budget_bytes:
-            return 0
-        extra_slots = 0 if stage.num_paged else self.num_slots * self._sizes.paged
-        num = -int(-(needed + extra_slots - card.budget_bytes) // self._sizes.weights)
-        return num if num <= resident else None
+        card, mine = self.cards[placing.cards[rank]], placing.blocks_of(rank)
+        resident = [block for block in mine if block not in spread(mine, stage.num_paged)]
+        room = card.budget_bytes - card.constant_bytes - self._sampling_bytes(self.variant.sampling, mine, rank)
+        slots_bytes = self.num_slots * self.largest_paged_bytes
+        for num in range(len(resident) + 1):
+            staying = sum(self._weights[block] for block in resident) - self._sum(self._weights, spread(resident, num))
+            if staying + (slots_bytes if num or stage.num_paged else 0) <= room:
+                return num
+        return None
 
-    def _sampling_bytes(self, sampling: Footprint, stage: Stage, rank: int) -> int:
-        """What a card holds while a sample is made, beside its blocks' weights."""
-        parts = [block.part for block in self.variant.footprint.blocks]
-        state = sum(part.trained_bytes + part.optimizer_bytes for part in parts) / len(parts) * stage.num_blocks
+    def _stage(self, placing: Placing, rank: int, *, paging: bool) -> Stage:
+        card, mine = self.cards[placing.cards[rank]], placing.blocks_of(rank)
+        room = card.budget_bytes - card.constant_bytes - self._beside_weights(placing, rank, mine)
+        resident, slots, paged = self._sum(self._weights, mine), 0, frozenset[int]()
+        if resident > room and paging and card.link_bytes_per_s > 0 and len(mine) > self.num_slots:
+            slots = self.num_slots
+            fewest = -(-(resident + slots * self.largest_paged_bytes - room) // max(self._weights))
+            for num in range(min(len(mine), max(slots + 1, fewest)), len(mine) + 1):
+                paged = spread(mine, num)
+                resident = self._sum(self._weights, mine) - self._sum(self._weights, paged)
+                if resident + slots * self.largest_paged_bytes <= room:
+                    break
+        missing = resident + slots * self.largest_paged_bytes - room
+        paged_bytes = self._sum(self._paged, paged)
+        computing_s = self.variant.block_s[placing.cards[rank]] * sum(self._work[block] for block in mine)
+        # Every paged block comes twice, for the forward and for the backward.
+        loading_s = 2 * paged_bytes / card.link_bytes_per_s if paged else 0.0
+        return Stage(
+            label=card.label,
+            num_blocks=len(mine),
+            num_paged=len(paged),
+            num_slots=slots,
+            needed_bytes=card.budget_bytes + missing,
+            missing_bytes=max(0, missing),
+            paged_bytes=paged_bytes,
+            busy_s=max(computing_s, loading_s) + (self.variant.tail_s if rank == 0 else 0.0),
+        )
+
+    def _beside_weights(self, placing: Placing, rank: int, mine: Sequence[int]) -> int:
+        """Everything on a card but its blocks' weights and slots."""
+        outer, num_cards, chunks_each = self.variant.footprint.outer, len(placing.cards), placing.chunks_each
+        num_microbatches = self.variant.num_microbatches
+        chunks = [self._sum(self._kept, chunk) for chunk in placing.chunks_of(rank)]
+        counts = live_counts(num_cards, rank, chunks_each, num_microbatches)
+        kept = max(sum(num * size for num, size in zip(count, chunks, strict=True)) for count in counts)
+        live = max(map(max, counts))
+        # Under way: the gradient that a backward holds, what has arrived, and what the model's variables still hold.
+        boundaries = self._output * (2 + min(live, chunks_each)) if num_cards > 1 else self._output
+        trained = self._sum(self._trained, mine) + self._sum(self._gradients, mine)
+        if rank:
+            return trained + kept + boundaries + live * outer.shared_bytes + self._temporary
+        held = num_microbatches * outer.batch_bytes + live * outer.prologue_kept_bytes
+        moment = max(self._temporary, outer.tail_bytes + 2 * self._output)
+        return trained + kept + boundaries + held + moment + _owned(outer.part) + outer.part.gradient_bytes
+
+    def _sampling_bytes(self, sampling: Footprint, mine: Sequence[int], rank: int) -> int:
+        """What a card holds while a sample is made, beside its blocks' weights and slots."""
         largest = max(block.forward_bytes for block in sampling.blocks)
         boundary = max(block.output_bytes for block in sampling.blocks)
+        held, outer = self._sum(self._trained, mine) + boundary, sampling.outer
         if rank:
-            return round(state + sampling.outer.shared_bytes + boundary + largest)
-        part, outer = self.variant.footprint.outer.part, sampling.outer
-        owned = sum(part.weights_bytes.values()) + part.trained_bytes + part.optimizer_bytes
-        moment = max(largest, outer.tail_bytes + boundary)
-        return round(state + owned + outer.batch_bytes + outer.prologue_kept_bytes + boundary + moment)
+            return held + outer.shared_bytes + largest
+        owned = _owned(self.variant.footprint.outer.part)
+        return held + owned + outer.batch_bytes + outer.prologue_kept_bytes + max(largest, outer.tail_bytes + boundary)
 
-    def aside_bytes(self, num_blocks: int) -> int:
-        """RAM for blocks that step aside."""
-        return num_blocks * self._sizes.paged
+    @staticmethod
+    def _sum(sizes: Sequence[int], blocks: Iterable[int]) -> int:
+        return sum(sizes[block] for block in blocks)
+
+
+def spread(blocks: Sequence[int], num: int) -> frozenset[int]:
+    """Take some of a card's blocks evenly, so that each has the computing of others to hide its paging behind."""
+    return frozenset(blocks[int((index + 0.5) * len(blocks) / num)] for index in range(num))
+
+
+@functools.cache
+def live_counts(num_cards: int, rank: int, chunks_each: int, num_microbatches: int) -> tuple[tuple[int, ...], ...]:
+    """How many micro-batches each chunk of a card holds at once in interleaved one-forward-one-backward.
+
+    Args:
+        num_cards: Cards in turn.
+        rank: The card's place among them.
+        chunks_each: Chunks of each card.
+        num_microbatches: Micro-batches of a step.
+
+    Returns:
+        Numbers of micro-batches, one a chunk, at every moment when they are the most that the schedule holds.
+    """
+    size = num_cards if chunks_each > 1 else 1
+    groups = [range(first, first + size) for first in range(0, num_microbatches, size)]
+    forwards = [(turn, m) for group in groups for turn in range(chunks_each) for m in group]
+    backwards = [(chunks_each - 1 - turn, m) for turn, m in forwards]
+    behind = num_cards - rank - 1
+    ahead = min(2 * behind + (chunks_each - 1) * num_cards if chunks_each > 1 else behind, len(forwards))
+    counts, found = [0] * chunks_each, set[tuple[int, ...]]()
+    for index, (chunk, m) in enumerate(forwards):
+        counts[chunk] += m < num_microbatches
+        found.add(tuple(counts))
+        if index >= ahead:
+            done, m = backwards[index - ahead]
+            counts[done] -= m < num_microbatches
+    return tuple(one for one in found if not any(_covers(other, one) for other in found if other != one))
+
+
+def _covers(larger: tuple[int, ...], smaller: tuple[int, ...]) -> bool:
+    return all(a >= b for a, b in zip(larger, smaller, strict=True))
+
+
+def _owned(part: Part) -> int:
+    return sum(part.weights_bytes.values()) + part.trained_bytes + part.optimizer_bytes

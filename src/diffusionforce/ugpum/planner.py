@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from diffusionforce.rig import in_gb
-from diffusionforce.ugpum.estimate import Estimator, PlanCard, Stage, Variant
+from diffusionforce.ugpum.estimate import Estimator, Placing, PlanCard, Stage, Variant, spread
+from diffusionforce.ugpum.forecast import Layout, Op
 
 Kind = Literal["one card", "one card + swap", "split", "split + swap"]
 Mode = Literal["A", "B", "C"]
@@ -21,35 +22,6 @@ KINDS: tuple[Kind, ...] = ("one card", "split", "one card + swap", "split + swap
 
 MAX_CHUNKS_EACH = 5
 _EVERY_TOTAL_UP_TO = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Placing:
-    """Which card runs which blocks.
-
-    Attributes:
-        cards: The used cards; the first is home.
-        totals: Blocks of each.
-        chunks_each: Chunks that each card's blocks are divided into; the cards take turns chunk by chunk.
-    """
-
-    cards: tuple[int, ...]
-    totals: tuple[int, ...]
-    chunks_each: int
-
-    @property
-    def chunk_sizes(self) -> tuple[int, ...]:
-        """Blocks of each chunk, as even as whole blocks allow."""
-        return tuple(
-            total // self.chunks_each + (turn < total % self.chunks_each)
-            for turn in range(self.chunks_each)
-            for total in self.totals
-        )
-
-    @property
-    def card_of_chunk(self) -> tuple[int, ...]:
-        """The card of each chunk."""
-        return self.cards * self.chunks_each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +71,31 @@ class Candidate:
     def rank(self) -> tuple[int, float]:
         """Smaller is better: what fits before what lacks, then the step."""
         return self.missing_bytes + self.missing_ram_bytes, self.step_s
+
+    @property
+    def paged(self) -> frozenset[int]:
+        """The blocks that live in RAM, spread evenly among each card's, so that each has others to hide behind."""
+        return frozenset[int]().union(
+            *(spread(self.placing.blocks_of(rank), stage.num_paged) for rank, stage in enumerate(self.stages))
+        )
+
+    def layout(self, order: Sequence[Op]) -> Layout:
+        """The placement for a forecast.
+
+        Args:
+            order: A schedule for `placing.card_of_chunk`, in issue order.
+        """
+        slots = {card: stage.num_slots for card, stage in zip(self.placing.cards, self.stages, strict=True)}
+        num_cards = max(self.placing.cards) + 1
+        return Layout(
+            chunk_sizes=self.placing.chunk_sizes,
+            card_of_chunk=self.placing.card_of_chunk,
+            order=order,
+            paged=self.paged,
+            num_slots=tuple(slots.get(card, 0) for card in range(num_cards)),
+            num_cards=num_cards,
+            home=self.placing.cards[0],
+        )
 
     @property
     def words(self) -> str:
@@ -209,13 +206,12 @@ class _Search:
 
     def _judged(self, kind: Kind, placing: Placing, *, paging: bool) -> Candidate:
         estimator = self.estimator
-        stages = estimator.stages(placing.totals, placing.cards, chunks_each=placing.chunks_each, paging=paging)
-        used = [estimator.cards[card] for card in placing.cards]
-        aside = [estimator.num_aside(stage, rank, used[rank]) for rank, stage in enumerate(stages)]
+        stages = estimator.stages(placing, paging=paging)
+        aside = [estimator.num_aside(placing, rank, stage) for rank, stage in enumerate(stages)]
         paged_bytes = sum(stage.paged_bytes for stage in stages)
         going = [num for num in aside if num is not None]
         samples_fit = len(going) == len(aside)
-        aside_bytes = estimator.aside_bytes(sum(going)) if samples_fit else 0
+        aside_bytes = sum(going) * estimator.largest_paged_bytes if samples_fit else 0
         if paged_bytes + aside_bytes > self.ram_bytes:
             # Training goes first: where RAM does not hold both, samples are left out.
             samples_fit, aside_bytes = samples_fit and not sum(going), 0
@@ -224,7 +220,7 @@ class _Search:
             variant=estimator.variant,
             placing=placing,
             stages=tuple(stages),
-            step_s=estimator.step_s(stages, chunks_each=placing.chunks_each),
+            step_s=estimator.step_s(placing, stages),
             num_aside=tuple(going) if samples_fit else None,
             ram_bytes=paged_bytes + aside_bytes,
             missing_ram_bytes=max(0, paged_bytes - self.ram_bytes),

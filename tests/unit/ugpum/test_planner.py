@@ -10,7 +10,7 @@ from tests.support.footprints import WAN_14B, equal_blocks
 
 from diffusionforce.rig import GIB
 from diffusionforce.ugpum.catalogue import parse_rig
-from diffusionforce.ugpum.estimate import Estimator, PlanCard, Variant
+from diffusionforce.ugpum.estimate import Estimator, Placing, PlanCard, Variant
 from diffusionforce.ugpum.imagined import imagined_cards, imagined_variant
 from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
 
@@ -82,9 +82,10 @@ def fastest_of_all(rig: list[PlanCard], variants: list[Variant], ram_bytes: int)
                 if each <= min(first, num - first)
             ]
         for used, totals, each in placings:
-            stages = estimator.stages(totals, used, chunks_each=each, paging=paging)
+            placing = Placing(cards=used, totals=totals, chunks_each=each)
+            stages = estimator.stages(placing, paging=paging)
             if not any(s.missing_bytes for s in stages) and sum(s.paged_bytes for s in stages) <= ram_bytes:
-                steps.append(estimator.step_s(stages, chunks_each=each))
+                steps.append(estimator.step_s(placing, stages))
     return min(steps, default=None)
 
 
@@ -112,7 +113,10 @@ def test_the_plan_is_the_fastest_that_fits_and_refuses_only_where_nothing_does(
                     weights = candidate.variant.footprint.kinds[0].part.weights_bytes["bfloat16"]
                     assert stage.needed_bytes + weights > rig[index].budget_bytes, "one block fewer would do"
         assert sum(candidate.placing.totals) == sum(candidate.placing.chunk_sizes)
-        assert len(candidate.placing.chunk_sizes) == len(candidate.placing.card_of_chunk)
+        layout = candidate.layout(())
+        for card, stage in zip(candidate.placing.cards, candidate.stages, strict=True):
+            assert len(layout.blocks_of(card)) == stage.num_blocks
+            assert len(layout.paged.intersection(layout.blocks_of(card))) == stage.num_paged
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -7,9 +7,10 @@ once. Frozen weights are never written back: a slot that is needed is simply ove
 
 How it fits an unmodified model: a block's `forward` is wrapped, so that a visit begins when the model calls the block,
 and a hook on the block's output begins the visit in the backward pass, before any node of the block's own graph runs
-(recomputation under activation checkpointing included). A visit ends when another block of the card begins, paged or
-resident. What a block saves for its backward may be a view of a slot that will hold another block by then; such tensors
-are kept as references and looked up again in the slot that holds the block in the backward pass.
+(recomputation under activation checkpointing included). A forward visit ends with the block's forward, a backward visit
+when another block of the card begins, paged or resident. What a block saves for its backward may be a view of a slot
+that will hold another block by then; such tensors are kept as references and looked up again in the slot that holds the
+block in the backward pass.
 
 Install the pager before anything else that wraps `forward` (the step executor), so that its wrapper is the inner one
 and a micro-batch that waits for its turn does not begin a visit before it.
@@ -32,6 +33,7 @@ from diffusionforce.pipeline.pager_lanes import LoadLane, load_lane
 from diffusionforce.pipeline.pager_store import PackedBlock, PinnedMemory, frozen_tensors
 
 # Private, but what torch.utils.checkpoint itself is built on; there is no public way to ask.
+_graph_task: Callable[[], int] = torch._C._current_graph_task_id  # pyright: ignore
 _top_hooks: Callable[[bool], Any] = torch._C._autograd._top_saved_tensors_default_hooks  # pyright: ignore
 
 DEFAULT_SLOTS = 3
@@ -154,10 +156,15 @@ class Pager:
         original = module.forward
 
         def forward(*args: Any, **kwargs: Any) -> Any:
+            if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+                raise RuntimeError(f"block {block} is paged: a captured graph would read whatever its slot holds then")
             card.visit(block)
             with _slot_references(block, card):
                 output = original(*args, **kwargs)
-            _before_backward(output, lambda: card.visit(block))
+            if not _in_backward():
+                # The visit ends here, so that outside of a visit the block is seen where it can stay: in RAM.
+                _before_backward(output, lambda: card.visit(block))
+                card.leave()
             return output
 
         self._shadowed.append((module, vars(module).get("forward")))
@@ -174,6 +181,11 @@ class Pager:
 
         self._watches.append(module.register_forward_pre_hook(end_visit))
         self._watches.append(module.register_forward_hook(end_visit_in_backward))
+
+
+def _in_backward() -> bool:
+    """Whether this call is a recomputation: what follows it is the block's backward."""
+    return _graph_task() != -1
 
 
 def _before_backward(output: Any, call: Callable[[], None]) -> None:

@@ -26,6 +26,8 @@ from diffusionforce.pipeline.random_numbers import RandomNumbers
 from diffusionforce.pipeline.recomputing import recomputed
 
 BlockForward = Callable[..., Any]
+Slots = list[tuple[dict[str, Any], str]]
+"""Where a block keeps its tensors: the dict of a module, and the name in it."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,9 +48,9 @@ class BlockGraphs:
         self._captured: dict[tuple[Any, ...], _CapturedCall | None] = {}
         self._num_captures: dict[int, int] = {}
         self._cards: dict[torch.device, _Card] = {}
-        self._slots: dict[int, list[tuple[dict[str, Any], str]]] = {}
+        self._slots: dict[int, Slots] = {}
 
-    def _slots_of(self, block: nn.Module) -> "list[tuple[dict[str, Any], str]]":
+    def _slots_of(self, block: nn.Module) -> Slots:
         """Where the block keeps its parameters and buffers; walking its modules at every call would take too long."""
         slots = self._slots.get(id(block))
         if slots is None:
@@ -81,7 +83,8 @@ class BlockGraphs:
         """
         slots = self._slots_of(block)
         device = slots[0][0][slots[0][1]].device if slots else torch.device("cpu")
-        call = self._call_of(block, forward, args, kwargs, device) if device.type == "cuda" else None
+        capturable = device.type == "cuda" and is_own_forward(block, forward)
+        call = self._call_of(block, forward, args, kwargs, device) if capturable else None
         if call is None:
             return recomputed(forward, args, kwargs)
         tensors = [t for t in list_tensors((args, kwargs)) if t.device == device]
@@ -98,7 +101,8 @@ class BlockGraphs:
         device: torch.device,
     ) -> "_CapturedCall | None":
         try:
-            addresses = tuple(tensors[name].data_ptr() for tensors, name in self._slots_of(block))
+            slots = self._slots_of(block)
+            addresses = addresses_of(slots)
             key = (id(block), block.training, _casts(), addresses, _call_key((args, kwargs), device))
         except NotCapturableError as error:
             _log.debug("a call is not captured: %s", error)
@@ -111,10 +115,24 @@ class BlockGraphs:
             return None
         card = self._cards.setdefault(device, _Card(device))
         try:
-            self._captured[key] = _CapturedCall(forward, args, kwargs, card)
+            self._captured[key] = _CapturedCall(forward, args, kwargs, card, slots)
         except (NotCapturableError, RuntimeError) as error:
             _log.warning("a block cannot be captured and runs without a graph: %s", error)
         return self._captured[key]
+
+
+def is_own_forward(block: nn.Module, forward: BlockForward) -> bool:
+    """Whether a block's forward is its class's, and nobody has wrapped it.
+
+    What a wrapper does at each call (bringing paged weights in, for one) would be done once, while capturing, and never
+    again.
+    """
+    return getattr(forward, "__func__", None) is type(block).forward
+
+
+def addresses_of(slots: Slots) -> tuple[int, ...]:
+    """Where a block's tensors are."""
+    return tuple(tensors[name].data_ptr() for tensors, name in slots)
 
 
 class _Card:
@@ -138,8 +156,11 @@ class _Card:
 class _CapturedCall:
     """The two graphs of a block's call."""
 
-    def __init__(self, forward: BlockForward, args: tuple[Any, ...], kwargs: dict[str, Any], card: _Card) -> None:
+    def __init__(
+        self, forward: BlockForward, args: tuple[Any, ...], kwargs: dict[str, Any], card: _Card, slots: Slots
+    ) -> None:
         self._forward, self._arguments, self._card = forward, (args, kwargs), card
+        self._slots, self._addresses = slots, addresses_of(slots)
         mobile = [t for t in list_tensors(self._arguments) if t.device == card.device]
         self._wanted = [t.requires_grad for t in mobile]
         self._inputs = [card.buffer("input", index, tensor) for index, tensor in enumerate(mobile)]
@@ -242,6 +263,8 @@ class _CapturedCall:
         self, tensors: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor], random_state: torch.Tensor | None
     ) -> list[torch.Tensor | None]:
         """Run the backward graph: one gradient for each input, then one for each leaf."""
+        if addresses_of(self._slots) != self._addresses:
+            raise RuntimeError("A block's weights were moved between its forward and its backward.")
         self._take(self._inputs, tensors)
         self._take(self._gradients_in, gradients)
         if random_state is None:

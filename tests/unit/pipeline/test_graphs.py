@@ -48,6 +48,15 @@ def test_the_executor_hands_training_calls_to_the_graphs_and_no_others():
     assert calls == list(model)
 
 
+def test_a_wrapped_forward_is_not_captured():
+    """A pager brings weights in at each call of the forward that it wraps; a replay would not call it."""
+    block = nn.Linear(2, 2)
+    assert graphs.is_own_forward(block, block.forward)
+    inner = block.forward
+    block.forward = lambda input: inner(input)
+    assert not graphs.is_own_forward(block, block.forward)
+
+
 def key(*args):
     return graphs._call_key(args, torch.device("meta"))
 

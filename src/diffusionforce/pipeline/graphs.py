@@ -233,7 +233,8 @@ class _CapturedCall:
         targets = [*(tensor for tensor in inputs if tensor.requires_grad), *self.leaves]
         found = torch.autograd.grad(outputs, targets, self._gradients_in, allow_unused=True)
         gradients = [gradient.reshape(-1) for gradient in found if gradient is not None]
-        torch._foreach_copy_(list(self._gradients_out.split(self._gradient_sizes)), gradients)
+        pieces = list(self._gradients_out.split(self._gradient_sizes))
+        torch._foreach_copy_(pieces, gradients)  # pyright: ignore[reportPrivateImportUsage]
 
     def _detached(self) -> list[torch.Tensor]:
         return [t.detach().requires_grad_(wanted) for t, wanted in zip(self._inputs, self._wanted, strict=True)]

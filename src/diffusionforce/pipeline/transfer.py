@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 import torch
 
+from diffusionforce.pipeline.throttle import pause
+
 Link = tuple[torch.device, torch.device]
 """(from, to)"""
 
@@ -67,9 +69,7 @@ class CudaLane:
         with torch.cuda.stream(self._outgoing), torch.cuda.stream(self._incoming):
             copied = torch.empty_like(tensor, device=device)
             copied.copy_(tensor, non_blocking=True)
-            if self._slowdown_s_per_byte:
-                delay_s = self._slowdown_s_per_byte * tensor.numel() * tensor.element_size()
-                torch.cuda._sleep(round(delay_s * _clock_hz(device)))  # pyright: ignore[reportPrivateUsage]
+            pause(device, self._slowdown_s_per_byte * tensor.numel() * tensor.element_size())
         tensor.record_stream(self._outgoing)
         return Parcel(copied, self._incoming.record_event())
 
@@ -152,20 +152,3 @@ class Hop(torch.autograd.Function):
         parcel = ctx.transfers.send(gradients[0], ctx.source)
         with torch.cuda.stream(ctx.stream):
             return ctx.transfers.receive(parcel), None, None
-
-
-_CLOCKS_HZ: dict[torch.device, float] = {}
-
-
-def _clock_hz(device: torch.device) -> float:
-    """Cycles a second of a card's sleep kernel, measured once."""
-    if device not in _CLOCKS_HZ:
-        cycles = 20_000_000
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        with torch.cuda.device(device), torch.cuda.stream(torch.cuda.Stream(device)):
-            start.record()
-            torch.cuda._sleep(cycles)  # pyright: ignore[reportPrivateUsage]
-            end.record()
-            end.synchronize()
-        _CLOCKS_HZ[device] = cycles / (start.elapsed_time(end) / 1000)
-    return _CLOCKS_HZ[device]

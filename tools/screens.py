@@ -18,11 +18,10 @@ import psutil
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QThreadPool
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from diffusionforce.gui import theme
+from diffusionforce.gui import background, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.preferences import Preferences
@@ -75,7 +74,7 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))
                     close(window)
-        QThreadPool.globalInstance().waitForDone()
+        background.finish(10)
 
 
 def close(window: Window) -> None:

@@ -9,12 +9,11 @@ import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QThreadPool
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
-from diffusionforce.gui import child, theme
+from diffusionforce.gui import background, child, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.rig_watch import RigWatch
@@ -48,13 +47,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+class QuietWatch(RigWatch):
+    """Looks at the machine without starting a process that loads PyTorch."""
+
+    def examine(self, *, ask_torch: bool) -> None:
+        """Look at everything else."""
+        super().examine(ask_torch=False)
+
+
 @pytest.fixture
 def make_window(qtbot: QtBot, home: Path) -> Iterator[Callable[..., Window]]:
     """Makes windows and takes them away, with whatever they started."""
     made: list[Window] = []
 
     def make(width: int = 1440, height: int = 900) -> Window:
-        window = Window(Preferences(home / "window.ini"), watch=RigWatch())
+        window = Window(Preferences(home / "window.ini"), watch=QuietWatch())
         window.resize(width, height)
         window.show()
         qtbot.waitExposed(window)
@@ -70,7 +77,7 @@ def make_window(qtbot: QtBot, home: Path) -> Iterator[Callable[..., Window]]:
         window.close()
         window.watch.deleteLater()
         window.deleteLater()
-    QThreadPool.globalInstance().waitForDone()
+    assert background.finish(30)
     qtbot.wait(10)
 
 

@@ -186,7 +186,7 @@ def test_a_run_goes_on_without_the_window(qtbot: QtBot, job: Job, tmp_path: Path
     fake_trainer("slow")
     longer = recorded.with_steps(job, 60)
     write_job(tmp_path / "job.toml", longer)
-    command = [sys.executable, "-c", LEAVE, str(tmp_path / "job.toml")]
+    command = [sys.executable, "-X", "faulthandler", "-c", LEAVE, str(tmp_path / "job.toml")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stderr
     folder = RunFolder.open(longer.run_dir)

@@ -8,11 +8,11 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QThreadPool, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import theme
+from diffusionforce.gui import background, theme
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.runs import list_runs, runs_root
@@ -43,7 +43,7 @@ def main(run: Path | None = None) -> int:
         window.open_run(run.absolute())
     QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
     code = app.exec()
-    QThreadPool.globalInstance().waitForDone(2000)
+    background.finish(2.0)
     if window.leaves_run:
         # Destroying a QProcess kills its process; only a hard exit lets the training go on.
         sys.stdout.flush()

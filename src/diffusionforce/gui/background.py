@@ -1,61 +1,78 @@
 """Work that takes longer than a frame, done on a thread and answered on the window's own.
 
-The answer comes through an object that belongs to whoever asked: when the asker is gone, the answer is dropped.
+Threads of Python, not of Qt: a `QRunnable` that is deleted by its thread while the window looks at it crashes the
+process now and then. One object that lives as long as the process carries all answers across.
 """
 
+import queue
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal, Slot
+import shiboken6
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from diffusionforce.errors import UserError
 
+NUM_THREADS = 3
 _T = TypeVar("_T")
 
 
-class _Answer(QObject):
-    """Carries an answer from the thread to the window."""
+class _Workers:
+    """A few threads that take work from a queue. They are daemons: whoever ends the process calls `finish` first."""
 
-    done = Signal(object)
-    failed = Signal(object)
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._changed = threading.Condition()
+        self._num_open = 0
+        self._has_started = False
+
+    def submit(self, work: Callable[[], None]) -> None:
+        with self._changed:
+            self._num_open += 1
+            if not self._has_started:
+                self._has_started = True
+                for i in range(NUM_THREADS):
+                    threading.Thread(target=self._serve, name=f"background {i}", daemon=True).start()
+        self._work.put(work)
+
+    def finish(self, timeout_s: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._num_open, timeout_s)
+
+    def _serve(self) -> None:
+        while True:
+            work = self._work.get()
+            work()
+            del work
+            with self._changed:
+                self._num_open -= 1
+                self._changed.notify_all()
 
 
-class _Receiver(QObject):
-    """Lives on the window's thread and calls back."""
+class _Mailbox(QObject):
+    """Takes answers from any thread and hands them out on the thread that made it."""
 
-    def __init__(self, owner: QObject, done: Callable[[Any], None], failed: Callable[[UserError], None]) -> None:
-        super().__init__(owner)
-        self._done, self._failed = done, failed
+    arrived = Signal()
 
-    @Slot(object)
-    def take(self, result: object) -> None:
-        self._done(result)
-        self.deleteLater()
-
-    @Slot(object)
-    def refuse(self, error: UserError) -> None:
-        self._failed(error)
-        self.deleteLater()
-
-
-class _Work(QRunnable):
-    def __init__(self, work: Callable[[], object], answer: _Answer) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._work, self._answer = work, answer
+        self._answers: queue.SimpleQueue[tuple[QObject, Callable[[Any], None], object]] = queue.SimpleQueue()
+        self.arrived.connect(self._hand_out, Qt.ConnectionType.QueuedConnection)
 
-    def run(self) -> None:
-        try:
-            result = self._work()
-        except UserError as error:
-            self._answer.failed.emit(error)
-        except Exception as error:  # noqa: BLE001 - the failure callback of an operation: nothing may be lost on a thread.
-            wrapped = UserError(
-                "Something went wrong inside DiffusionForce.", detail=f"{type(error).__name__}: {error}"
-            )
-            wrapped.__cause__ = error
-            self._answer.failed.emit(wrapped)
-        else:
-            self._answer.done.emit(result)
+    def post(self, owner: QObject, callback: Callable[[Any], None], answer: object) -> None:
+        self._answers.put((owner, callback, answer))
+        self.arrived.emit()
+
+    @Slot()
+    def _hand_out(self) -> None:
+        owner, callback, answer = self._answers.get()
+        if shiboken6.isValid(owner):
+            callback(answer)
+
+
+_workers = _Workers()
+_mailbox: _Mailbox | None = None
 
 
 def run(
@@ -65,7 +82,7 @@ def run(
     done: Callable[[_T], None],
     failed: Callable[[UserError], None],
 ) -> None:
-    """Do `work` on a thread, then call `done` or `failed` on the window's thread.
+    """Do `work` on a thread, then call `done` or `failed` on the window's thread. Call on the window's thread.
 
     Args:
         owner: Who asks; nothing is called after it has been deleted.
@@ -73,8 +90,28 @@ def run(
         done: Takes the result.
         failed: Takes the problem.
     """
-    answer = _Answer()
-    receiver = _Receiver(owner, done, failed)
-    answer.done.connect(receiver.take, Qt.ConnectionType.QueuedConnection)
-    answer.failed.connect(receiver.refuse, Qt.ConnectionType.QueuedConnection)
-    QThreadPool.globalInstance().start(_Work(work, answer))
+    global _mailbox
+    if _mailbox is None:
+        _mailbox = _Mailbox()
+    mailbox = _mailbox
+
+    def do() -> None:
+        try:
+            result = work()
+        except UserError as error:
+            mailbox.post(owner, failed, error)
+        except Exception as error:  # noqa: BLE001 - the failure callback: nothing may be lost on a thread.
+            wrapped = UserError(
+                "Something went wrong inside DiffusionForce.", detail=f"{type(error).__name__}: {error}"
+            )
+            wrapped.__cause__ = error
+            mailbox.post(owner, failed, wrapped)
+        else:
+            mailbox.post(owner, done, result)
+
+    _workers.submit(do)
+
+
+def finish(timeout_s: float) -> bool:
+    """Wait until no work is open; tells whether that is so. Its answers still wait in the event loop."""
+    return _workers.finish(timeout_s)

@@ -3,23 +3,12 @@
 from collections import OrderedDict
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QRunnable, QSize, Qt, QThreadPool, Signal, Slot
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QImageReader, QPixmap
 
+from diffusionforce.gui import background
+
 MAX_KEPT = 400
-
-
-class _Loaded(QObject):
-    ready = Signal(str, int, QImage)
-
-
-class _Load(QRunnable):
-    def __init__(self, path: Path, edge_px: int, loaded: _Loaded) -> None:
-        super().__init__()
-        self._path, self._edge_px, self._loaded = path, edge_px, loaded
-
-    def run(self) -> None:
-        self._loaded.ready.emit(str(self._path), self._edge_px, read_image(self._path, edge_px=self._edge_px))
 
 
 class PictureStore(QObject):
@@ -31,8 +20,6 @@ class PictureStore(QObject):
         super().__init__(parent)
         self._kept: OrderedDict[tuple[str, int], QPixmap] = OrderedDict()
         self._asked: set[tuple[str, int]] = set()
-        self._loaded = _Loaded()
-        self._loaded.ready.connect(self._on_loaded, Qt.ConnectionType.QueuedConnection)
 
     def get(self, path: Path, *, edge_px: int) -> QPixmap | None:
         """Return a picture whose longer edge has about `edge_px` pixels, or None while it is being loaded."""
@@ -43,17 +30,20 @@ class PictureStore(QObject):
             return None if picture.isNull() else picture
         if key not in self._asked:
             self._asked.add(key)
-            QThreadPool.globalInstance().start(_Load(path, edge_px, self._loaded))
+            background.run(
+                self,
+                lambda: read_image(path, edge_px=edge_px),
+                done=lambda image: self._on_loaded(key, image),
+                failed=lambda _error: self._on_loaded(key, QImage()),
+            )
         return None
 
-    @Slot(str, int, QImage)
-    def _on_loaded(self, path: str, edge_px: int, image: QImage) -> None:
-        key = (path, edge_px)
+    def _on_loaded(self, key: tuple[str, int], image: QImage) -> None:
         self._asked.discard(key)
         self._kept[key] = QPixmap.fromImage(image)
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
-        self.arrived.emit(path)
+        self.arrived.emit(key[0])
 
 
 def read_image(path: Path, *, edge_px: int) -> QImage:

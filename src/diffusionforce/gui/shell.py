@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLa
 from diffusionforce.errors import UserError
 from diffusionforce.gui import icons
 from diffusionforce.gui.model import words
+from diffusionforce.gui.notice_bar import NoticeBar
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.gallery import GalleryPage
 from diffusionforce.gui.pages.history import HistoryPage
@@ -25,10 +26,7 @@ from diffusionforce.gui.rig_watch import RigWatch, Vitals
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
-from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.focus import FocusTracker
-from diffusionforce.gui.widgets.layout import clear
-from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job
 from diffusionforce.rig import RigReport
 
@@ -61,8 +59,9 @@ class Window(QWidget):
         self.sidebar, self.strip = Sidebar(), RigStrip()
         self.places = QStackedWidget()
         self._built: dict[str, Page | RunPlace] = {}
-        self._notices = QVBoxLayout()
-        self._notices.setContentsMargins(24, 0, 24, 0)
+        self.notices = NoticeBar()
+        self.notices.stop_asked.connect(self._stop_and_close)
+        self.notices.leave_asked.connect(self._leave_and_close)
         self._lay_out()
         self.sidebar.chosen.connect(self.go)
         self.strip.run_asked.connect(lambda: self.go("run"))
@@ -75,7 +74,7 @@ class Window(QWidget):
     def _lay_out(self) -> None:
         content = QVBoxLayout()
         content.setSpacing(0)
-        content.addLayout(self._notices)
+        content.addWidget(self.notices)
         content.addWidget(self.places, 1)
         content.addWidget(self.strip)
         layout = QHBoxLayout(self)
@@ -173,12 +172,12 @@ class Window(QWidget):
             self.go("run")
             return
         if self._is_training():
-            self._say("info", "A run is going on in this window.", "Stop it before you open another one here.")
+            self.notices.say("info", "A run is going on in this window.", "Stop it before you open another one here.")
             return
         try:
             session = RunSession.open(path, parent=self)
         except UserError as error:
-            self._say("err", error.sentence, error.hint)
+            self.notices.say("err", error.sentence, error.hint)
             return
         self._take_session(session)
 
@@ -241,40 +240,13 @@ class Window(QWidget):
         self.go("gallery")
         self.gallery.open_run(path)
 
-    def _say(self, tone: str, title: str, text: str) -> None:
-        clear(self._notices)
-        close = Button("", "x", kind="ghost", tip="Dismiss")
-        self._notices.setContentsMargins(24, 14, 24, 0)
-        close.clicked.connect(self._forget_notice)
-        self._notices.addWidget(Banner(tone, title, text, actions=(close,)))
-
-    def _forget_notice(self) -> None:
-        clear(self._notices)
-        self._notices.setContentsMargins(24, 0, 24, 0)
-
-    def _ask_about_run(self) -> None:
-        """Ask inline what becomes of the run when the window closes."""
-        self._forget_notice()
-        self._notices.setContentsMargins(24, 14, 24, 0)
-        stop, leave, cancel = (
-            Button("Stop and save", "stop", kind="danger"),
-            Button("Go on in background"),
-            Button("Cancel"),
-        )
-        stop.clicked.connect(self._stop_and_close)
-        leave.clicked.connect(self._leave_and_close)
-        cancel.clicked.connect(self._forget_notice)
-        text = "Training can go on without the window; open its run again from History."
-        self._notices.addWidget(Banner("warn", "A run is going on", text, actions=(stop, leave, cancel)))
-        cancel.setFocus()
-
     def _stop_and_close(self) -> None:
-        self._forget_notice()
+        self.notices.forget()
         if not self._is_training() or self.session is None:
             self.close()
             return
         self._closes_after_stop = True
-        self._say("info", "Saving and stopping", "The window closes when the trainer has saved its state.")
+        self.notices.say("info", "Saving and stopping", "The window closes when the trainer has saved its state.")
         self.session.stop()
         QTimer.singleShot(STOP_WAIT_MS, self, self._end_by_force)
 
@@ -294,7 +266,7 @@ class Window(QWidget):
         if self._is_training() and not self.leaves_run:
             event.ignore()
             if not self._closes_after_stop:
-                self._ask_about_run()
+                self.notices.ask_about_run()
             return
         self.preferences.geometry = self.saveGeometry()
         self.preferences.save()
@@ -305,7 +277,7 @@ class Window(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Close the top message with Esc."""
         if event.key() == Qt.Key.Key_Escape:
-            self._forget_notice()
+            self.notices.forget()
         super().keyPressEvent(event)
 
     def _is_compact(self) -> bool:

@@ -25,6 +25,11 @@ def test_ticks_are_round_numbers():
     assert nice_range(0, 300)[2] == 100
 
 
+def test_numbers_next_to_nothing_have_a_range_too():
+    low, high, _ = nice_range(0.0, 5e-324)
+    assert low <= 0 < high
+
+
 def test_a_flat_line_has_a_range_too():
     low, high, _ = nice_range(0.5, 0.5)
     assert low <= 0.5 <= high

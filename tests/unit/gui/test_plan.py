@@ -101,7 +101,7 @@ def test_every_setting_that_people_ask_about_has_words(name: str):
 def test_what_will_happen_is_told_in_order(plan: Plan):
     told = [what for _, what, _ in what_will_happen(plan)]
     assert told == [
-        "Prepare: 3 pictures at 256 × 256",
+        "Prepare 3 pictures at 256 × 256",
         "Draw 4 previews before training",
         "Train 300 steps: about 200 passes over the data",
         "Draw previews every 100 steps and at the end",

@@ -87,10 +87,10 @@ def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
         return []
     events: list[tuple[str, str, str]] = []
     number = len(plan.dataset.items) if plan.dataset is not None else None
-    pictures = words.count(number, "picture") if number is not None else "The pictures"
+    pictures = words.count(number, "picture") if number is not None else "the pictures"
     size = f"{profile.dataset.width} × {profile.dataset.height}"
     why = "Captions are read once. Your files are only read, never changed."
-    events.append(("images", f"Prepare: {pictures} at {size}", why))
+    events.append(("images", f"Prepare {pictures} at {size}", why))
     prompts = len(profile.samples.prompts)
     if prompts and profile.samples.before_training:
         words_ = f"Draw {words.count(prompts, 'preview')} before training"

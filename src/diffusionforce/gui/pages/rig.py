@@ -14,6 +14,7 @@ from diffusionforce.gui.widgets.notices import Finding
 from diffusionforce.rig import Card as GraphicsCard
 from diffusionforce.rig import Machine, RigReport
 
+CARDS_A_ROW = 2
 TONES = {"problem": "err", "warning": "warn", "note": "info", "good": "ok"}
 
 
@@ -52,11 +53,10 @@ class RigPage(Page):
             self.again.allow(True)
         self.header.set_title("Rig", _summary(report))
         clear(self._content)
-        cards = row(gap=14)
-        for card in report.cards:
-            cards.addWidget(_graphics_card(card), 1)
-        cards.addWidget(_machine_card(report.machine), 1)
-        self._content.addLayout(cards)
+        for start in range(0, len(report.cards), CARDS_A_ROW):
+            cards = report.cards[start : start + CARDS_A_ROW]
+            self._content.addLayout(row(*((_graphics_card(card), 1) for card in cards), gap=14))
+        self._content.addWidget(_machine_card(report.machine))
         self._content.addWidget(self._advice(report))
 
     @staticmethod

@@ -3,6 +3,10 @@
 import math
 from collections.abc import Sequence
 
+# Below these, ticks would differ by less than a float can tell.
+SMALLEST = 1e-200
+FLAT_SHARE = 1e-9
+
 
 def nice_range(lowest: float, highest: float, *, ticks: int = 4) -> tuple[float, float, float]:
     """Return a range of round numbers that holds both values, and the distance of its ticks.
@@ -15,11 +19,11 @@ def nice_range(lowest: float, highest: float, *, ticks: int = 4) -> tuple[float,
     Returns:
         Lower end, upper end, distance between ticks; all multiples of 1, 2, 2.5 or 5 times a power of ten.
     """
-    span = highest - lowest
-    if not math.isfinite(span) or span <= 0:
-        span = abs(highest) or 1.0
-        if not math.isfinite(span):
-            return 0.0, 1.0, 0.25
+    span, largest = highest - lowest, max(abs(highest), abs(lowest))
+    if not math.isfinite(span) or largest < SMALLEST:
+        return 0.0, 1.0, 0.25
+    if span < largest * FLAT_SHARE:
+        span = largest
     raw = span / max(1, ticks)
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * power >= raw * 0.999)

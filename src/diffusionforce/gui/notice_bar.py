@@ -1,0 +1,52 @@
+"""Messages and questions of the whole window, in line above the page; nothing here waits for an answer."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.layout import clear
+from diffusionforce.gui.widgets.notices import Banner
+
+MARGIN_X, MARGIN_TOP = 24, 14
+
+
+class NoticeBar(QWidget):
+    """Shows one message at a time, and takes no room without one."""
+
+    stop_asked = Signal()
+    leave_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("page")
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(MARGIN_X, MARGIN_TOP, MARGIN_X, 0)
+        self.hide()
+
+    def say(self, tone: str, title: str, text: str) -> None:
+        """Show a message until it is dismissed or another one comes."""
+        dismiss = Button("", "x", kind="ghost", tip="Dismiss")
+        dismiss.clicked.connect(self.forget)
+        self._show(Banner(tone, title, text, actions=(dismiss,)))
+
+    def ask_about_run(self) -> None:
+        """Ask what becomes of the run when the window closes; the safe answer has the focus."""
+        stop = Button("Stop and save", "stop", kind="danger")
+        leave = Button("Go on in background")
+        cancel = Button("Cancel")
+        stop.clicked.connect(self.stop_asked)
+        leave.clicked.connect(self.leave_asked)
+        cancel.clicked.connect(self.forget)
+        text = "Training can go on without the window; the next window opens on it again."
+        self._show(Banner("warn", "A run is going on", text, actions=(stop, leave, cancel)))
+        cancel.setFocus()
+
+    def forget(self) -> None:
+        """Take the message away."""
+        clear(self._layout)
+        self.hide()
+
+    def _show(self, banner: Banner) -> None:
+        clear(self._layout)
+        self._layout.addWidget(banner)
+        self.show()

@@ -198,15 +198,7 @@ class _CapturedCall:
         self.result_skeleton = map_tensors(result, lambda tensor: _EMPTY)
         targets = [*(tensor for tensor in inputs if tensor.requires_grad), *self.leaves]
         gradients = torch.autograd.grad(outputs, targets, self._gradients_in, allow_unused=True)
-        self._gradient_shapes = [None if gradient is None else gradient.shape for gradient in gradients]
-        dtypes = {gradient.dtype for gradient in gradients if gradient is not None}
-        if len(dtypes) != 1:
-            raise NotCapturableError(f"its gradients are of the types {sorted(map(str, dtypes))}")
-        sizes = [gradient.numel() for gradient in gradients if gradient is not None]
-        self._gradients_out = self._card.buffer(
-            "gradients out", 0, torch.empty(sum(sizes), dtype=dtypes.pop(), device=self._card.device)
-        )
-        self._gradient_sizes = sizes
+        self._gradients_out = GradientBuffers(gradients, self._card.buffer)
         self._numbers.write(before)
 
     def _capture(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
@@ -231,10 +223,7 @@ class _CapturedCall:
         with torch.enable_grad():
             outputs = list_tensors(self._run(inputs))
         targets = [*(tensor for tensor in inputs if tensor.requires_grad), *self.leaves]
-        found = torch.autograd.grad(outputs, targets, self._gradients_in, allow_unused=True)
-        gradients = [gradient.reshape(-1) for gradient in found if gradient is not None]
-        pieces = list(self._gradients_out.split(self._gradient_sizes))
-        torch._foreach_copy_(pieces, gradients)  # pyright: ignore[reportPrivateImportUsage]
+        self._gradients_out.fill(torch.autograd.grad(outputs, targets, self._gradients_in, allow_unused=True))
 
     def _detached(self) -> list[torch.Tensor]:
         return [t.detach().requires_grad_(wanted) for t, wanted in zip(self._inputs, self._wanted, strict=True)]
@@ -275,9 +264,7 @@ class _CapturedCall:
             torch.cuda.set_rng_state(random_state, self._card.device)
             self._backward_graph.replay()
             torch.cuda.set_rng_state(present, self._card.device)
-        # All of them in one copy: some sixty small ones would cost the host more than the replay.
-        pieces = iter(self._gradients_out.clone().split(self._gradient_sizes))
-        found = iter([None if shape is None else next(pieces).view(shape) for shape in self._gradient_shapes])
+        found = iter(self._gradients_out.copied())
         return [*(next(found) if wanted else None for wanted in self._wanted), *found]
 
     def random_state(self) -> torch.Tensor | None:
@@ -288,6 +275,46 @@ class _CapturedCall:
     def _take(buffers: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor]) -> None:
         for buffer, tensor in zip(buffers, tensors, strict=True):
             buffer.copy_(tensor)
+
+
+class GradientBuffers:
+    """Where a backward graph leaves its gradients: one buffer for each type of number.
+
+    A block has some sixty small ones; copying them out one by one would cost the host more than the replay.
+
+    Args:
+        gradients: Gradients of the right shapes and types; None where there is none.
+        buffer: Gives a buffer for a role, an index and a tensor that it is to be like.
+    """
+
+    def __init__(
+        self, gradients: Sequence[torch.Tensor | None], buffer: Callable[[str, int, torch.Tensor], torch.Tensor]
+    ) -> None:
+        self._shapes = [None if gradient is None else gradient.shape for gradient in gradients]
+        given = [(number, gradient) for number, gradient in enumerate(gradients) if gradient is not None]
+        self._groups: list[tuple[torch.Tensor, list[int], list[int]]] = []
+        """A buffer, the numbers of the gradients in it, and their sizes."""
+        for dtype in dict.fromkeys(gradient.dtype for _, gradient in given):
+            members = [(number, gradient) for number, gradient in given if gradient.dtype == dtype]
+            sizes = [gradient.numel() for _, gradient in members]
+            like = torch.empty(sum(sizes), dtype=dtype, device=members[0][1].device)
+            self._groups.append((buffer("gradients out", 0, like), [number for number, _ in members], sizes))
+
+    def fill(self, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Put gradients in."""
+        for flat, numbers, sizes in self._groups:
+            flattened = [g.reshape(-1) for number in numbers if (g := gradients[number]) is not None]
+            torch._foreach_copy_(list(flat.split(sizes)), flattened)  # pyright: ignore[reportPrivateImportUsage]
+
+    def copied(self) -> list[torch.Tensor | None]:
+        """Copies of the gradients, in their shapes."""
+        found: list[torch.Tensor | None] = [None] * len(self._shapes)
+        for flat, numbers, sizes in self._groups:
+            for number, piece in zip(numbers, flat.clone().split(sizes), strict=True):
+                shape = self._shapes[number]
+                assert shape is not None
+                found[number] = piece.view(shape)
+        return found
 
 
 class _Replayed(torch.autograd.Function):

@@ -92,3 +92,22 @@ def test_values_on_the_card_do_not_matter():
 def test_calls_that_cannot_be_compared_are_not_captured(argument):
     with pytest.raises(NotCapturableError):
         key(argument)
+
+
+def test_gradients_of_several_types_come_out_as_they_went_in():
+    given = [torch.randn(2, 3), None, torch.randn(4).bfloat16(), torch.randn(3, 2).t(), torch.randn(()).bfloat16()]
+    made: list[torch.Tensor] = []
+
+    def buffer(role: str, index: int, like: torch.Tensor) -> torch.Tensor:
+        made.append(torch.full_like(like, float("nan")))
+        return made[-1]
+
+    buffers = graphs.GradientBuffers(given, buffer)
+    buffers.fill(given)
+    found = buffers.copied()
+    assert [flat.numel() for flat in made] == [12, 5]
+    for one, other in zip(given, found, strict=True):
+        assert (one is None) == (other is None)
+        assert one is None or other is None or (torch.equal(one, other) and one.dtype == other.dtype)
+    made[0].zero_()
+    assert found[0] is not None and found[0].abs().sum() > 0

@@ -5,7 +5,7 @@ from tests.gui import recorded
 
 from diffusionforce.gui.model import outcome
 from diffusionforce.gui.model.run_model import RunModel
-from diffusionforce.wire import Checkpoint, Done, Hello, Preparing, Step, Warn
+from diffusionforce.wire import Checkpoint, Done, HeldOut, Hello, Preparing, Step, Warn
 
 
 class Clock:
@@ -54,6 +54,17 @@ def test_the_phases_follow_each_other(model: RunModel):
     assert model.phase == "stopping"
     model.feed(Done(step=2, lora="", seconds=1))
     assert (model.phase, model.phase_words) == ("ended", "Done")
+
+
+def test_previews_are_expected_when_they_are_due(model: RunModel):
+    model.feed(HeldOut(step=0, loss=0.06))
+    assert (model.phase, model.samples.pending_step) == ("sampling", 0)
+    model.feed(step(99))
+    assert (model.phase, model.samples.pending_step) == ("training", None)
+    model.feed(step(100))
+    assert (model.phase_words, model.samples.pending_step) == ("Drawing previews 1 of 4", 100)
+    model.feed(step(101))
+    assert (model.phase, model.samples.pending_step) == ("training", None)
 
 
 def test_the_first_end_counts(model: RunModel):

@@ -110,6 +110,7 @@ class RunModel:
                 self.losses.add_held_out(message.step, message.loss)
                 self.preparing = None
                 self.write_log(f"step {message.step}  held-out loss {words.loss(message.loss)}")
+                self._expect_samples(message.step)
             case Sample():
                 self.samples.add(message)
             case Checkpoint():
@@ -214,11 +215,22 @@ class RunModel:
         if message.stage == "samples" and not finished:
             self.samples.start_column(message.step)
 
+    def _expect_samples(self, step: int) -> None:
+        """Show that previews are being drawn as soon as they are due: the engine tells of each when it is done."""
+        if self.job is None or not self.job.profile.samples.prompts or self.outcome is not None:
+            return
+        is_due = step in self.sample_steps or (step == 0 and self.job.profile.samples.before_training)
+        if is_due and step not in self.samples.done_steps:
+            self.preparing = Preparing(stage="samples", done=0, total=len(self.samples.rows), step=step)
+            self.samples.start_column(step)
+
     def _take_step(self, message: Step) -> None:
         self.preparing = None
         self.last_step = message
         self.losses.add(message.step, message.loss)
         self.devices.read(message.devices)
+        self.samples.pass_by(message.step)
+        self._expect_samples(message.step)
         self._recent_s.append(message.seconds)
         self.steps_s += message.seconds
         self.write_log(f"step {message.step}  loss {message.loss:.4f}  {message.seconds:.2f} s")

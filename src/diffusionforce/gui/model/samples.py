@@ -56,6 +56,11 @@ class SampleTable:
         if step not in self.done_steps:
             self._pending_step = step
 
+    def pass_by(self, step: int) -> None:
+        """Note that the training goes on at a later step, so that nothing of an earlier one is being made."""
+        if self._pending_step is not None and step > self._pending_step:
+            self._pending_step = None
+
     def finish(self) -> None:
         """Note that no more samples come."""
         self._pending_step, self._due = None, ()

@@ -14,7 +14,7 @@ from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.sample_cell import paint_sample
 
 GAP_PX, HEADER_PX = 8, 28
-MIN_NAMES_PX, MAX_NAMES_PX = 150, 260
+MIN_NAMES_PX, MAX_NAMES_PX = 150, 320
 MIN_CELL_PX, MAX_CELL_PX = 104, 320
 EDGES_PX = (320, 640)
 

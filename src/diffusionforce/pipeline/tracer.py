@@ -24,7 +24,7 @@ from diffusionforce.pipeline.tracer_blocks import Marks, WatchedBlocks, storage_
 from diffusionforce.pipeline.tracer_memory import StorageCounter
 from diffusionforce.pipeline.tracer_numbers import BlockTrace, CallTrace, ModelTrace, OptimizerTrace, OuterTrace
 from diffusionforce.pipeline.tracer_optimizer import state_bytes, trace_optimizer
-from diffusionforce.pipeline.tracer_parts import fake_tensors, part_of
+from diffusionforce.pipeline.tracer_parts import fake_tensors, made_of_nothing, part_of
 from diffusionforce.pipeline.tracer_standins import CardKernels, autocast_for_cards
 
 _CPU = torch.device("cpu")
@@ -36,8 +36,7 @@ class Subject:
     """What is traced: one model and how it is used."""
 
     make_model: Callable[[], nn.Module]
-    """Makes the model, with LoRA, in training mode if it is to be trained. Called with the meta device as default, so
-    that 28 GB of weights are 28 GB of nothing."""
+    """Makes the model, with LoRA, in training mode if it is to be trained. Called with the meta device as default."""
     blocks_of: Callable[[nn.Module], Sequence[nn.Module]]
     """The blocks in calling order."""
     make_batch: Callable[[torch.device], Any]
@@ -89,8 +88,7 @@ def trace_call(
         call: Runs it on the inputs.
     """
     with ExitStack() as stack:
-        with torch.device("meta"):
-            module = make_module()
+        module = made_of_nothing(make_module)
         counter, kernels = stack.enter_context(_fakes())
         stack.enter_context(torch.no_grad())
         fake_tensors(module, skipping=())
@@ -117,8 +115,7 @@ class _Run:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._stack = ExitStack()
-        with torch.device("meta"):
-            self._model = subject.make_model()
+        self._model = made_of_nothing(subject.make_model)
         self._blocks = list(subject.blocks_of(self._model))
 
     def __enter__(self) -> "_Run":

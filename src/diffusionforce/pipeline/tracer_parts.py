@@ -5,11 +5,13 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from diffusionforce.pipeline.tracer_memory import allocated_bytes
 from diffusionforce.pipeline.tracer_numbers import PartTrace
 
 _PACKED_ALIGNMENT_BYTES = 256
+_INITIALISERS = {torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.zero_, torch.Tensor.fill_}
 
 
 def part_of(
@@ -42,6 +44,25 @@ def part_of(
         optimizer_bytes=sum(map(state_bytes, trained)),
         paged_bytes=paged,
     )
+
+
+def made_of_nothing(make: Callable[[], nn.Module]) -> nn.Module:
+    """Make a module whose tensors have shapes but no memory, so that 28 GB of weights are 28 GB of nothing.
+
+    Args:
+        make: Makes it; called with the meta device as default.
+    """
+    with torch.device("meta"), _NothingToInitialise():
+        return make()
+
+
+class _NothingToInitialise(TorchFunctionMode):
+    """Skips filling tensors without memory, which takes as long as everything else about them."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in _INITIALISERS and args[0].device.type == "meta":
+            return args[0]
+        return func(*args, **(kwargs or {}))
 
 
 def fake_tensors(module: nn.Module, *, skipping: Sequence[nn.Module]) -> None:

@@ -95,6 +95,7 @@ class SmallDit(nn.Module):
 
     Args:
         skip: Use a tensor of the prologue after the last block.
+        skip_between: Use it after every block too. Splits over several devices cannot follow that.
         around: Checkpoint around the blocks, as some models do, instead of inside.
     """
 
@@ -107,10 +108,11 @@ class SmallDit(nn.Module):
         dropout: float = 0.0,
         in_place: bool = False,
         skip: bool = False,
+        skip_between: bool = False,
         around: bool = False,
     ) -> None:
         super().__init__()
-        self.width, self.skip, self.around = width, skip, around
+        self.width, self.skip, self.skip_between, self.around = width, skip, skip_between, around
         self.patch, self.time = LoraLinear(8, width), LoraLinear(16, width)
         self.modulation, self.text = LoraLinear(width, 4 * width), LoraLinear(12, width)
         self.blocks = nn.ModuleList(Block(width, heads, dropout=dropout, in_place=in_place) for _ in range(num_blocks))
@@ -135,6 +137,8 @@ class SmallDit(nn.Module):
                 x = checkpoint(block, x, modulation, rotary, text=text, lengths=lengths, use_reentrant=False)
             else:
                 x = block(x, modulation, rotary, text=text, lengths=lengths)
+            if self.skip_between:
+                x = x + 0.01 * first
         if self.skip:
             x = x + 0.1 * first
         return self.head(F.layer_norm(x, (self.width,)) * (1 + self.head_modulation(time)[:, None]))

@@ -33,6 +33,8 @@ class Inlet:
     """Where the gradient is to be put in."""
     source_device: torch.device
     source_segment: int
+    consumer: int
+    """The segment that takes it in."""
     gradient: torch.Tensor | None = None
     """Kept by the intake's backward, on the consumer's device."""
     parcel: Parcel | None = None

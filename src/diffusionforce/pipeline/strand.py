@@ -249,7 +249,7 @@ class Strand:
         seen = self._latest.get(id(tensor))
         own_edge = get_gradient_edge(tensor)
         source = seen[1] if seen is not None and seen[0]() is tensor else Seen(own_edge, tensor.device, origin)
-        inlet = Inlet(self._placed(tensor, device).detach(), source.edge, source.device, source.segment)
+        inlet = Inlet(self._placed(tensor, device).detach(), source.edge, source.device, source.segment, self.segment)
         self._owed.setdefault(source.segment, []).append(inlet)
         self._fed.setdefault(self.segment, []).append(inlet)
         with torch.enable_grad():
@@ -305,7 +305,7 @@ class Strand:
     def _arrived(self, segment: int) -> tuple[list[GradientEdge], list[torch.Tensor]]:
         """Roots and their gradients; those for the same edge are added, later segments' first, as autograd does."""
         arrived: dict[tuple[Node, int], tuple[GradientEdge, torch.Tensor]] = {}
-        for inlet in reversed(self._owed.pop(segment, [])):
+        for inlet in sorted(self._owed.pop(segment, []), key=lambda inlet: -inlet.consumer):
             if inlet.parcel is None:
                 continue
             gradient, inlet.parcel = self._route.router.transfers.receive(inlet.parcel), None
@@ -339,6 +339,6 @@ class Strand:
         """Hand an escape's gradient to the last segment that took the same tensor in, or to the one that made it."""
         made = Seen(edge, gradient.device, self._segment_of(edge.node))
         source = self._chain.get((edge.node, edge.output_nr), made)
-        inlet = Inlet(None, source.edge, source.device, source.segment, gradient)
+        inlet = Inlet(None, source.edge, source.device, source.segment, segment, gradient)
         self._owed.setdefault(source.segment, []).append(inlet)
         self._fed.setdefault(segment, []).append(inlet)

@@ -148,6 +148,15 @@ def test_gradients_are_equal_to_the_last_bit(options):
     assert gradient_differences(expected, found, tolerance=0.0) == []
 
 
+def test_a_tensor_that_several_segments_reach_past_the_blocks():
+    """Each of them owes the prologue a gradient for the same edge; they must all arrive, added in autograd's order."""
+    options = {"skip": True, "skip_between": True, "num_blocks": 4}
+    expected_losses, expected = plain_step(2, **options)
+    losses, found = scheduled_step(interleaved, 2, num_devices=1, chunks=4, num_steps=2, **options)
+    assert losses == expected_losses
+    assert gradient_differences(expected, found, tolerance=0.0) == []
+
+
 @pytest.mark.parametrize(
     ("options", "tolerance"), [({"around": True}, 0.0), ({"recompute": True, "dropout": 0.2}, 1e-6)], ids=str
 )

@@ -4,6 +4,7 @@ Threads of Python, not of Qt: a `QRunnable` that is deleted by its thread while 
 process now and then. One object that lives as long as the process carries all answers across.
 """
 
+import functools
 import queue
 import threading
 from collections.abc import Callable
@@ -72,7 +73,12 @@ class _Mailbox(QObject):
 
 
 _workers = _Workers()
-_mailbox: _Mailbox | None = None
+
+
+@functools.cache
+def _the_mailbox() -> _Mailbox:
+    """Return the one mailbox; first asked for on the window's thread, to which it then belongs."""
+    return _Mailbox()
 
 
 def run(
@@ -90,10 +96,7 @@ def run(
         done: Takes the result.
         failed: Takes the problem.
     """
-    global _mailbox
-    if _mailbox is None:
-        _mailbox = _Mailbox()
-    mailbox = _mailbox
+    mailbox = _the_mailbox()
 
     def do() -> None:
         try:
@@ -110,6 +113,17 @@ def run(
             mailbox.post(owner, done, result)
 
     _workers.submit(do)
+
+
+def tell(owner: QObject, callback: Callable[[_T], None], news: _T) -> None:
+    """Tell the asker something while the work goes on. Call from within the work.
+
+    Args:
+        owner: Who asked.
+        callback: Called with the news on the window's thread, unless the owner has been deleted.
+        news: How far the work is, say.
+    """
+    _the_mailbox().post(owner, callback, news)
 
 
 def finish(timeout_s: float) -> bool:

@@ -3,6 +3,7 @@
 Pillow and NumPy take a third of the window's start; they are loaded on the thread that reads the first folder.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 DEMO_NAMES = {"loranne": "LoRAnne", "rolwayne": "Rolwayne"}
 
 
-def read(choice: str) -> "Dataset":
+def read(choice: str, *, progress: Callable[[int, int], None]) -> "Dataset":
     """Read a dataset; call it on a thread.
 
     Args:
         choice: `demo:NAME` or the path of a folder.
+        progress: Called with the number of pictures looked at and their total.
 
     Raises:
         ProfileError: There is no such demo dataset.
@@ -27,7 +29,7 @@ def read(choice: str) -> "Dataset":
     """
     from diffusionforce.datasets import read_folder  # noqa: PLC0415 - see above.
 
-    return read_folder(dataset_folder(choice))
+    return read_folder(dataset_folder(choice), progress=progress)
 
 
 def demo_choices() -> list[str]:

@@ -137,12 +137,21 @@ class DatasetsPage(Page):
         self.train.allow(False, reason="The pictures are being checked.")
         clear(self._findings)
         self.wall.show_items(())
+
+        def progress(done: int, total: int) -> None:
+            background.tell(self, self._show_progress, (asked, done, total))
+
         background.run(
             self,
-            lambda: dataset_reading.read(choice),
+            lambda: dataset_reading.read(choice, progress=progress),
             done=lambda dataset: self._show(asked, dataset),
             failed=lambda error: self._refuse(asked, error),
         )
+
+    def _show_progress(self, news: tuple[int, int, int]) -> None:
+        asked, done, total = news
+        if asked == self._reading:
+            self.header.set_title(dataset_reading.title(self._choice), f"Checking {done} of {total}")
 
     def _refuse(self, asked: int, error: UserError) -> None:
         if asked == self._reading:

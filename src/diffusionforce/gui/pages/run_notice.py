@@ -147,7 +147,9 @@ class RunNotice(QWidget):
             log = Button("Open log", "log")
             log.clicked.connect(self.log_asked)
             actions.append(log)
-        text = " ".join(part for part in (result.sentence, result.hint, self._files_words(model)) if part)
+        # The sentence of a crash already names what was kept.
+        files = "" if result.kind == "crashed" else self._files_words(model)
+        text = " ".join(part for part in (result.sentence, result.hint, files) if part)
         self._banners.addWidget(Banner(result.tone, result.title, text, actions=tuple(actions)))
         if result.detail:
             self._banners.addWidget(DetailCard(result))

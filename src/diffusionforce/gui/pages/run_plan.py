@@ -134,13 +134,21 @@ class RunPlanPage(Page):
             QTimer.singleShot(READ_DELAY_MS, self, lambda: self._read(asked, choice))
 
     def _read(self, asked: int, choice: str) -> None:
+        def progress(done: int, total: int) -> None:
+            background.tell(self, self._on_progress, (asked, done, total))
+
         if asked == self._reading:
             background.run(
                 self,
-                lambda: dataset_reading.read(choice),
+                lambda: dataset_reading.read(choice, progress=progress),
                 done=lambda dataset: self._on_dataset(asked, dataset),
                 failed=lambda error: self._on_dataset(asked, error),
             )
+
+    def _on_progress(self, news: tuple[int, int, int]) -> None:
+        asked, done, total = news
+        if asked == self._reading and self.plan.is_checking:
+            self._dataset_note.set_text(f"checking {done} of {total}")
 
     def _on_dataset(self, asked: int, answer: object) -> None:
         if asked != self._reading:

@@ -1,6 +1,6 @@
 """The log: monospace, following its end until the reader scrolls up."""
 
-from PySide6.QtGui import QResizeEvent, QTextCursor
+from PySide6.QtGui import QResizeEvent, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit
 
 MAX_LINES = 1000
@@ -14,6 +14,7 @@ class LogView(QPlainTextEdit):
         self.setObjectName("log")
         self.setReadOnly(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setMaximumBlockCount(MAX_LINES)
         self.setAccessibleName("Log")
         self.setMinimumHeight(84)

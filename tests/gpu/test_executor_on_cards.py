@@ -91,6 +91,30 @@ def test_gradients_equal_one_card(make_order, chunks, way):
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("micro-batch")]
 
 
+def test_graphs_under_autocast_with_lora_in_fp32():
+    """The gradients of a block are then of two types, and its weights are cast inside the graphs."""
+    options = {**OPTIONS, "checkpointing": False}
+    model = small_dit(**options).cuda(0)
+    for index, batch in enumerate(batches(2)):
+        torch.manual_seed(100 + index)
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = flow_loss(model, batch)
+        (loss / 2).backward()
+    expected = gradients_of(model)
+    model, graphs = small_dit(**options).cuda(0), BlockGraphs()
+    placement = even_placement(8, ["cuda:0", "cuda:1"], chunks_per_stage=2)
+    place_blocks(model.blocks, placement)
+    order = interleaved(num_chunks=4, num_microbatches=2, device_of=placement.device_of_chunk)
+    functions = [lambda batch=batch: flow_loss(model, batch) for batch in batches(2)]
+    with StepExecutor(model.blocks, placement, graphs=graphs).install() as executor:
+        for _ in range(2):
+            model.zero_grad(set_to_none=True)
+            with torch.autocast("cuda", torch.bfloat16):
+                executor.step(order, microbatches=functions, seeds=[100, 101])
+    assert graphs.num_captured == 8
+    assert gradient_differences(expected, gradients_of(model), tolerance=0.03) == []
+
+
 def test_the_router_alone_gives_the_gradients_of_one_card():
     expected = plain(1, dropout=0.0)
     model = small_dit(**{**OPTIONS, "dropout": 0.0}).cuda(0)

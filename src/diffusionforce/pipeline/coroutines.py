@@ -91,7 +91,7 @@ class CoroutineThreads:
             self._idle.append(worker)
 
     def close(self) -> None:
-        """End all threads. Coroutines must have ended."""
+        """End all threads; functions that are still parked are unwound."""
         for worker in self._workers:
             worker.stop()
         self._workers.clear()
@@ -130,7 +130,9 @@ class _Worker:
         self._go.acquire()
 
     def stop(self) -> None:
-        """End the thread, which must be idle."""
+        """End the thread, after what is parked in it."""
+        if self._coroutine is not None:
+            self._coroutine.unwind()
         self._coroutine = None
         self._go.release()
         self._thread.join()

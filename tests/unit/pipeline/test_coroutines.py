@@ -83,6 +83,17 @@ def test_unwinding_runs_what_must_run_and_ends_even_stubborn_code(threads):
     assert "ran" not in notes and never_begun.is_done
 
 
+def test_closing_ends_what_is_still_parked():
+    """It once woke the parked function up, which parked again, and waited for its thread for ever."""
+    threads, notes = CoroutineThreads(name="closed early"), list[str]()
+    steps = Steps(threads, notes, "a")
+    steps.coroutine.resume()
+    threads.start(lambda: notes.append("never begun"))
+    threads.close()
+    assert steps.coroutine.is_done and notes == ["a0"]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("closed early")]
+
+
 def test_the_starters_context_variables_are_seen(threads):
     variable = contextvars.ContextVar("variable", default="outside")
     seen: list[str] = []

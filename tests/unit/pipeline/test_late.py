@@ -126,4 +126,6 @@ def test_an_error_ends_both_steps_and_puts_the_weights_back(where):
         assert [p for p in model.parameters() if p.requires_grad] == masters
         assert trainer.push(good) is None
         trainer.discard()
+        assert trainer.flush() is None
+        trainer.push(good)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("micro-batch")]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from diffusionforce.trainer.engines import load_engine
 from diffusionforce.trainer.reporter import Reporter
-from diffusionforce.trainer.requests import Requests, listen, stop_on_signals
+from diffusionforce.trainer.requests import Requests, ignore_signals, listen, stop_on_signals
 from diffusionforce.trainer.session import LoadEngine, Session
 from diffusionforce.trainer.streams import take_stdin, take_stdout
 from diffusionforce.wire import child_environment
@@ -24,7 +24,9 @@ def main(job_file: Path, *, load_engine: LoadEngine = load_engine) -> int:
     listen(take_stdin(), requests=requests, warn=session.warn)
     # For a start by hand; our parents have set it. It counts only before torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", child_environment()["OMP_WAIT_POLICY"])
-    return session.run(job_file)
+    code = session.run(job_file)
+    ignore_signals()
+    return code
 
 
 if __name__ == "__main__":

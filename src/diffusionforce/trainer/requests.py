@@ -86,6 +86,13 @@ def stop_on_signals(requests: Requests) -> None:
             signal.signal(getattr(signal, name), requests.interrupt)
 
 
+def ignore_signals() -> None:
+    """Let the process end in peace: Python gives signals their deadly defaults back before its last moment."""
+    for name in _STOP_SIGNALS:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
 def _take(event: threading.Event) -> bool:
     was_set = event.is_set()
     if was_set:

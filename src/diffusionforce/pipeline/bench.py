@@ -11,6 +11,7 @@ Run it as a module: `python -m diffusionforce.pipeline.bench pipeline --device c
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -136,14 +137,16 @@ class Bench:
         )
 
     def _fixed_way(self, way: str, num_microbatches: int) -> Candidate:
-        """A named schedule: even chunks on equal cards, on unequal ones or tight budgets the best chunks for it."""
+        """A named schedule: even chunks on equal cards, else the best for it; paged only if nothing else fits."""
         chunks_each = self.options.chunks_per_card if way in ("interleaved", "greedy") else 1
         search = self._search(num_microbatches, (_SCHEDULE_OF_WAY[way],), chunks_each)
         num_cards, num_blocks = len(self._costs.cards), self._costs.num_blocks
         totals = [num_blocks * (card + 1) // num_cards - num_blocks * card // num_cards for card in range(num_cards)]
         even = search.judge(even_sizes(totals, chunks_each), tuple(range(num_cards)) * chunks_each, num_steps=2)
-        equal = len(set(self.options.slowdowns)) <= 1
-        return even if equal and not even.missing_bytes else _fitting(search.best())
+        if len(set(self.options.slowdowns)) <= 1 and not even.missing_bytes:
+            return even
+        resident = replace(search, rig=self._costs.without_paging(), known={}).best()
+        return _fitting(search.best()) if resident.missing_bytes else resident
 
     def _search(self, num_microbatches: int, schedules: Sequence[str], chunks_each: int) -> Search:
         return Search(
@@ -193,6 +196,8 @@ class Bench:
             card_of_chunk=candidate.cut.card_of_chunk,
             num_blocks=tuple(len(share.blocks) for share in candidate.shares),
             num_paged=tuple(len(share.paged) for share in candidate.shares),
+            num_slots=tuple(share.num_slots for share in candidate.shares),
+            planned_bytes=tuple(share.needed_bytes for share in candidate.shares),
             schedule=candidate.schedule,
         )
 

@@ -27,6 +27,9 @@ class Row:
     num_blocks: tuple[int, ...] = ()
     """Blocks of each card."""
     num_paged: tuple[int, ...] = ()
+    num_slots: tuple[int, ...] = ()
+    planned_bytes: tuple[int, ...] = ()
+    """What the splitter expects each card to need."""
     schedule: str = ""
 
     @property
@@ -66,6 +69,8 @@ class Row:
             "card_of_chunk": self.card_of_chunk,
             "num_blocks": self.num_blocks,
             "num_paged": self.num_paged,
+            "num_slots": self.num_slots,
+            "planned_bytes": self.planned_bytes,
         }
         if self.measured is None:
             return {**record, "problem": self.problem}
@@ -75,6 +80,7 @@ class Row:
             "samples_per_s": self.num_microbatches / self.measured.step_s,
             "share_of_limit": self.share_of_limit,
             "peak_bytes": self.measured.peak_bytes,
+            "peak_reserved_bytes": self.measured.peak_reserved_bytes,
             "late_loads": self.measured.late_loads,
             "held_bytes": [{"step": step, "bytes": held} for step, held in self.measured.held_bytes],
             "drift": _drift(self.measured.all_steps_s),

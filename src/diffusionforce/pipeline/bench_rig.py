@@ -35,8 +35,12 @@ from diffusionforce.pipeline.splitter_model import Cut, Share, share_of
 from diffusionforce.pipeline.throttle import SlowBlocks, link_pace
 from diffusionforce.pipeline.transfer import Transfers
 
-_MARGIN_BYTES = 800 << 20
-"""For the driver's workspaces and what the allocator cannot use of what it holds."""
+_MARGIN_BYTES = 1200 << 20
+"""For the driver's workspaces and what the allocator cannot use of what it holds. With 800 MiB, 16 GiB cards ran out of
+memory at 15.6 GiB allocated."""
+_WORKING_ALLOWANCE = 1.5
+"""A block in the middle of a step was seen to work in half as much again as a block by itself."""
+_BOUNDARIES_IN_FLIGHT = 8
 _LIMIT_MICROBATCHES = 4
 """Of the steps that the limit is taken from: the optimiser's part is as small in it as in the rows."""
 _LIMIT_STEPS = 5
@@ -53,6 +57,8 @@ class Measured:
     all_steps_s: tuple[float, ...]
     peak_bytes: tuple[int, ...]
     """The most allocated on each card while steps ran; 0 on devices that do not count."""
+    peak_reserved_bytes: tuple[int, ...]
+    """The most that the allocator held of each card, which is what a budget limits."""
     held_bytes: tuple[tuple[int, int], ...]
     """(measured step, bytes allocated on all cards after it) at a few steps from first to last."""
     late_loads: int
@@ -201,6 +207,9 @@ class BenchRig:
             if number in marks:
                 held[number] = sum(torch.cuda.memory_allocated(device) for device in self._cards())
         peak = tuple(torch.cuda.max_memory_allocated(device) if device.type == "cuda" else 0 for device in self.devices)
+        reserved = tuple(
+            torch.cuda.max_memory_reserved(device) if device.type == "cuda" else 0 for device in self.devices
+        )
         timeline = None
         if executor is not None and self.options.timeline_folder is not None:
             run_step(True)
@@ -209,6 +218,7 @@ class BenchRig:
             step_s=statistics.median(seconds),
             all_steps_s=tuple(seconds),
             peak_bytes=peak,
+            peak_reserved_bytes=reserved,
             held_bytes=tuple(held.items()),
             late_loads=sum(count.late_loads for count in pager.counts) if pager else 0,
             timeline=timeline,
@@ -303,10 +313,10 @@ class BenchRig:
             return 0
         parts = (self.model.patch, self.model.time, self.model.text, self.model.head)
         outer = sum(p.numel() * p.element_size() for part in parts for p in part.parameters())
-        working = self.times[card].working_bytes
-        if self.options.recompute == "graphs":
-            working *= 2  # Captured graphs keep what they work in, apart from what everything else works in.
-        return outer + working + 4 * self.boundary_bytes + _MARGIN_BYTES
+        # Captured graphs keep what they work in, apart from what everything else works in.
+        num_workplaces = 2 if self.options.recompute == "graphs" else 1
+        working = round(num_workplaces * _WORKING_ALLOWANCE * self.times[card].working_bytes)
+        return outer + working + _BOUNDARIES_IN_FLIGHT * self.boundary_bytes + _MARGIN_BYTES
 
     @contextlib.contextmanager
     def _enforced_budgets(self) -> Iterator[None]:

@@ -114,10 +114,10 @@ class PagedCard:
     def pack(self, block: int, tensor: torch.Tensor) -> Any:
         """Turn a tensor to be saved for backward into a reference if it lies in the slot in use."""
         slot = self._planner.active
-        if block != self._current or slot is None or tensor.device != self._slots[slot].device:
-            return tensor
-        if tensor.untyped_storage().data_ptr() != self._slots[slot].data_ptr():
-            return tensor
+        assert slot is not None, "blocks save tensors only during their visit"
+        memory = self._slots[slot]
+        if tensor.device != memory.device or tensor.untyped_storage().data_ptr() != memory.data_ptr():
+            return tensor.detach()  # Without its history, which would hold the tensor in a circle.
         return _SlotReference(block, tensor.dtype, tuple(tensor.shape), tensor.stride(), int(tensor.storage_offset()))
 
     def unpack(self, saved: Any) -> torch.Tensor:

@@ -68,6 +68,7 @@ class Search:
         every_card: Consider only splits that give every card a block.
         try_all_below: Up to this many ways of cutting a model are all tried.
         num_judged: Splits judged so far.
+        known: Those of them that the search may meet again.
     """
 
     rig: RigCosts
@@ -77,7 +78,7 @@ class Search:
     every_card: bool = False
     try_all_below: int = 500
     num_judged: int = 0
-    _known: dict[tuple[tuple[int, ...], tuple[int, ...]], Candidate] = field(default_factory=dict)
+    known: dict[tuple[tuple[int, ...], tuple[int, ...]], Candidate] = field(default_factory=dict)
 
     def best(self) -> Candidate:
         """The fastest split that fits; if none does, the one that lacks least."""
@@ -110,7 +111,7 @@ class Search:
             num_steps: See `modelled_step`.
         """
         quick = num_slots == SEARCH_SLOTS and num_steps == 1
-        if quick and (known := self._known.get((sizes, cards))):
+        if quick and (known := self.known.get((sizes, cards))):
             return known
         judged: list[Candidate] = []
         for name, order in self._orders(sizes, cards):
@@ -120,7 +121,7 @@ class Search:
             judged.append(self._judge_order(name, cut, num_slots, num_steps))
         best = min(judged, key=_rank)
         if quick:
-            self._known[sizes, cards] = best
+            self.known[sizes, cards] = best
         return best
 
     def _judge_order(self, name: str, cut: Cut, num_slots: int, num_steps: int) -> Candidate:

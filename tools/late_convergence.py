@@ -1,4 +1,4 @@
-"""Compare training one step late (`diffusionforce.pipeline.late`) with synchronous training, on the pocket model.
+"""Compare training one step late (`pipeline.executor.late`) with synchronous training, on the pocket model.
 
     python tools/late_convergence.py --steps 300 --rates 0.003,0.01 --seeds 7
 
@@ -26,8 +26,8 @@ from diffusionforce.engines.pocket.preparation import Materials, prepare
 from diffusionforce.engines.pocket.stepper import DivergedError, Stepper, stream_seed
 from diffusionforce.engines.pocket.weights import load_base
 from diffusionforce.job import Job, Profile, changed, dataset_folder, find_profile, read_profile
-from diffusionforce.pipeline.executor import StepExecutor
-from diffusionforce.pipeline.late import LateTrainer
+from diffusionforce.pipeline.executor.late import LateTrainer
+from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import even_placement
 
 CPU = torch.device("cpu")

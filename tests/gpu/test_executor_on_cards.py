@@ -9,11 +9,11 @@ import torch
 from tests.support.gradients import Gradients, gradient_differences
 from tests.support.small_dit import Batch, flow_loss, small_batch, small_dit
 
-from diffusionforce.pipeline.executor import StepExecutor
-from diffusionforce.pipeline.graphs import BlockGraphs
+from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import even_placement, place_blocks, verify_placement
+from diffusionforce.pipeline.recompute.graphs import BlockGraphs
 from diffusionforce.pipeline.router import Router
-from diffusionforce.pipeline.schedule import Costs, best, gpipe, interleaved, turns
+from diffusionforce.pipeline.schedule.generators import Costs, best, gpipe, interleaved, turns
 
 pytestmark = [
     pytest.mark.gpu,

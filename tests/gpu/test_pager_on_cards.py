@@ -9,12 +9,12 @@ import pytest
 import torch
 from tests.support.small_dit import Batch, SmallDit, flow_loss, small_batch, small_dit
 
-from diffusionforce.pipeline.executor import StepExecutor
-from diffusionforce.pipeline.pager import CardPaging, Pager
-from diffusionforce.pipeline.pager_slots import visits_of
+from diffusionforce.pipeline.executor.step import StepExecutor
+from diffusionforce.pipeline.pager.pager import CardPaging, Pager
+from diffusionforce.pipeline.pager.slots import visits_of
 from diffusionforce.pipeline.placement import Placement, place_blocks
-from diffusionforce.pipeline.schedule import interleaved
-from diffusionforce.pipeline.splitter_model import Cut
+from diffusionforce.pipeline.schedule.generators import interleaved
+from diffusionforce.pipeline.splitter.model import Cut
 
 NUM_CARDS = torch.cuda.device_count()
 pytestmark = [

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from diffusionforce.pipeline.ticks import Op
-from diffusionforce.pipeline.tracer_blocks import tensors_in
-from diffusionforce.pipeline.tracer_memory import StorageCounter, allocated_bytes
-from diffusionforce.pipeline.tracer_standins import CardKernels
+from diffusionforce.pipeline.schedule.ticks import Op
+from diffusionforce.pipeline.tracer.blocks import tensors_in
+from diffusionforce.pipeline.tracer.memory import StorageCounter, allocated_bytes
+from diffusionforce.pipeline.tracer.standins import CardKernels
 
 HOME = 0
 

@@ -12,8 +12,8 @@ from torch.utils.checkpoint import checkpoint
 
 from diffusionforce.engines.pocket.config import PocketConfig
 from diffusionforce.engines.pocket.model import PocketTransformer
-from diffusionforce.pipeline.benchmark_model import BenchmarkBatch, BenchmarkModel, BenchmarkShape, random_batch
-from diffusionforce.pipeline.tracer import Subject
+from diffusionforce.pipeline.bench.model import BenchmarkBatch, BenchmarkModel, BenchmarkShape, random_batch
+from diffusionforce.pipeline.tracer.trace import Subject
 
 CPU = torch.device("cpu")
 SMALL_WAN = BenchmarkShape(

@@ -19,10 +19,10 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from diffusionforce.pipeline.graphs import BlockGraphs
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.placement import Placement, full_device
-from diffusionforce.pipeline.recomputing import recomputed
+from diffusionforce.pipeline.recompute.eager import recomputed
+from diffusionforce.pipeline.recompute.graphs import BlockGraphs
 from diffusionforce.pipeline.transfer import Hop, Transfers
 
 BlockForward = Callable[..., Any]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.support.footprints import WAN_14B
 
-from diffusionforce.pipeline import schedule
-from diffusionforce.pipeline.splitter_costs import BlockSizes, CardCosts, RigCosts
-from diffusionforce.pipeline.splitter_model import Cut, Share, modelled_step
+from diffusionforce.pipeline.schedule import generators as schedule
+from diffusionforce.pipeline.splitter.costs import BlockSizes, CardCosts, RigCosts
+from diffusionforce.pipeline.splitter.model import Cut, Share, modelled_step
 from diffusionforce.ugpum.catalogue import parse_rig
 from diffusionforce.ugpum.estimate import Estimator, Placing, PlanCard, Variant
 from diffusionforce.ugpum.forecast import Layout, forecast_training

@@ -13,10 +13,10 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from diffusionforce.pipeline.executor import StepExecutor
+from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.router import Router
-from diffusionforce.pipeline.schedule import interleaved
+from diffusionforce.pipeline.schedule.generators import interleaved
 from diffusionforce.wire import Span
 
 PIECES_PER_STAGE = 2

@@ -1,0 +1,174 @@
+"""What `diffusionforce bench pipeline` can be asked."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from diffusionforce.errors import DeviceError, UserError
+from diffusionforce.pipeline.bench.model import BenchmarkShape
+from diffusionforce.pipeline.placement import full_device
+
+WAYS = ("turns", "gpipe", "1f1b", "interleaved", "greedy", "alone", "resident", "split")
+_DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """One benchmark run."""
+
+    devices: tuple[torch.device, ...]
+    """One a card; the same device may appear twice to play two cards."""
+    shape: BenchmarkShape = field(default_factory=BenchmarkShape)
+    num_tokens: int = 4096
+    num_microbatches: tuple[int, ...] = (2, 4, 8)
+    ways: tuple[str, ...] = ("turns", "gpipe", "1f1b", "interleaved")
+    """Out of `WAYS`. alone: the fastest card by itself, paging what it cannot hold; resident: the splitter's choice
+    without paging; split: the splitter's choice."""
+    chunks_per_card: int = 5
+    budgets_bytes: tuple[int, ...] = ()
+    """What each card may use; empty: all it has."""
+    slowdowns: tuple[float, ...] = ()
+    """How many times slower each card is played; empty: none."""
+    links_bytes_per_s: tuple[float, ...] = ()
+    """What each card's link is played to deliver; 0 or empty: what it does."""
+    recompute: str = "pipeline"
+    """Who recomputes activations: the "model" inside its blocks, the "pipeline" around them, or its captured "graphs".
+    One card alone always leaves it to the model."""
+    num_steps: int = 3
+    num_warm_up_steps: int = 2
+    num_neighbours: int = 0
+    """Also measure splits with up to so many blocks more or fewer on the first card than the splitter's choice."""
+    pinned_limit_bytes: int | None = None
+    json_path: Path | None = None
+    timeline_folder: Path | None = None
+    time_limit_s: float = float("inf")
+
+    def slowdown(self, card: int) -> float:
+        """How many times slower a card is played; 1 is as it is."""
+        return self.slowdowns[card] if self.slowdowns else 1.0
+
+    def link_bytes_per_s(self, card: int) -> float:
+        """What a card's link is played to deliver; 0 is what it does."""
+        return self.links_bytes_per_s[card] if self.links_bytes_per_s else 0.0
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise UserError(f"{message[0].upper()}{message[1:]}.", hint=f"Try: {self.prog} --help")
+
+
+def parse(arguments: Sequence[str]) -> BenchOptions:
+    """Read a command line.
+
+    Args:
+        arguments: What follows `diffusionforce bench`.
+
+    Raises:
+        UserError: An argument is not understood.
+        DeviceError: A device is not there, or a list has not one entry for each device.
+    """
+    given = _parser().parse_args(arguments)
+    devices = tuple(full_device(name) for name in (given.device or _cards()).split(","))
+    for device in devices:
+        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+            raise DeviceError(f"There is no {device}; this machine has {torch.cuda.device_count()} CUDA devices.")
+    shape = BenchmarkShape(
+        num_blocks=given.blocks,
+        width=given.width,
+        feed_forward_width=given.feed_forward,
+        num_heads=given.heads,
+        num_text_tokens=given.text_tokens,
+        lora_rank=given.rank,
+        dtype=_DTYPES[given.dtype],
+    )
+    return BenchOptions(
+        devices=devices,
+        shape=shape,
+        num_tokens=given.tokens,
+        num_microbatches=tuple(int(number) for number in _numbers(given.microbatches)),
+        ways=_ways(given.ways),
+        chunks_per_card=given.chunks,
+        budgets_bytes=tuple(int(gib * 2**30) for gib in _each(given.budget_gib, devices, "--budget-gib")),
+        slowdowns=_each(given.slowdown, devices, "--slowdown"),
+        links_bytes_per_s=tuple(rate * 1e9 for rate in _each(given.link_gbps, devices, "--link-gbps")),
+        recompute=given.recompute,
+        num_steps=given.steps,
+        num_warm_up_steps=given.warm_up,
+        num_neighbours=given.neighbours,
+        pinned_limit_bytes=None if given.pinned_gib is None else int(given.pinned_gib * 2**30),
+        json_path=given.json,
+        timeline_folder=given.timeline,
+        time_limit_s=given.time_limit,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    top = _Parser(prog="diffusionforce bench", description="Measure the pipeline on this machine.")
+    pipeline = top.add_subparsers(metavar="WHAT", required=True).add_parser(
+        "pipeline",
+        help="schedules side by side on random weights",
+        description="Trains a model of the Wan 2.1 14B shape with random weights for a few steps in several ways.",
+    )
+    add = pipeline.add_argument
+    add("--device", metavar="LIST", help="cards in order, like cuda:0,cuda:1 (default: all); cpu,cpu for a dry run")
+    add("--ways", metavar="LIST", default="turns,gpipe,1f1b,interleaved", help=f"out of {','.join(WAYS)}")
+    add("--microbatches", metavar="LIST", default="2,4,8", help="micro-batches of a step")
+    add("--chunks", metavar="N", type=int, default=5, help="chunks a card of the interleaved schedules")
+    add("--recompute", choices=("model", "pipeline", "graphs"), default="pipeline", help="who recomputes activations")
+    add("--steps", metavar="N", type=int, default=3, help="measured steps; 200 shows leaks and drift")
+    add("--warm-up", metavar="N", type=int, default=2, help="steps before them")
+    add("--budget-gib", metavar="LIST", help="memory that each card may use; plays smaller cards")
+    add("--slowdown", metavar="LIST", help="how many times slower each card is to be; plays slower cards")
+    add("--link-gbps", metavar="LIST", help="GB/s that each card's link is to deliver, 0 for what it does")
+    add("--neighbours", metavar="N", type=int, default=0, help="also measure splits N blocks around the chosen one")
+    add("--pinned-gib", metavar="GIB", type=float, help="the most RAM to lock (default: half of what is free)")
+    add("--json", metavar="FILE", type=Path, help="write one JSON object a row")
+    add("--timeline", metavar="DIR", type=Path, help="write who was busy when, as a picture and as JSON")
+    add("--time-limit", metavar="S", type=float, default=float("inf"), help="begin no row after so many seconds")
+    add("--tokens", metavar="N", type=int, default=4096, help="picture tokens of a sample (1024 x 1024: 4096)")
+    add("--blocks", metavar="N", type=int, default=40)
+    add("--width", metavar="N", type=int, default=5120)
+    add("--feed-forward", metavar="N", type=int, default=13824)
+    add("--heads", metavar="N", type=int, default=40)
+    add("--text-tokens", metavar="N", type=int, default=512)
+    add("--rank", metavar="N", type=int, default=32, help="LoRA rank")
+    add("--dtype", choices=sorted(_DTYPES), default="bf16")
+    return top
+
+
+def _cards() -> str:
+    count = torch.cuda.device_count()
+    if not count:
+        raise DeviceError(
+            "No CUDA device was found to measure.", hint="Name devices with --device; cpu,cpu makes a dry run."
+        )
+    return ",".join(f"cuda:{index}" for index in range(count))
+
+
+def _ways(text: str) -> tuple[str, ...]:
+    ways = tuple(text.split(","))
+    for way in ways:
+        if way not in WAYS:
+            raise UserError(f'"{way}" is no way to train.', hint=f"Choose out of {', '.join(WAYS)}.")
+    return ways
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as problem:
+        raise UserError(f'"{text}" is no list of numbers.', hint="Write them like 2,4,8.") from problem
+
+
+def _each(text: str | None, devices: Sequence[torch.device], name: str) -> tuple[float, ...]:
+    if text is None:
+        return ()
+    values = _numbers(text)
+    if len(values) == 1:
+        values *= len(devices)
+    if len(values) != len(devices):
+        raise DeviceError(f"{name} has {len(values)} entries for {len(devices)} devices.")
+    return values

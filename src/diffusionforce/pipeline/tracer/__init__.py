@@ -1,0 +1,1 @@
+"""How much memory a model needs, read from its own code on fake tensors."""

@@ -1,0 +1,65 @@
+import torch
+from torch import nn
+from torch.nn import functional
+
+from diffusionforce.pipeline.recompute.eager import recomputed
+from diffusionforce.pipeline.recompute.random_numbers import OwnRandomNumbers
+
+
+class Layer(nn.Module):
+    """Gives a dict, takes nested arguments, drops out and counts its runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.num_runs = nn.Linear(4, 4), 0
+
+    def forward(self, inputs, *, factor):
+        self.num_runs += 1
+        dropped = functional.dropout(self.linear(inputs["x"]), 0.5)
+        return {"y": dropped * factor, "sum": (dropped.sum(), inputs["x"].mean())}
+
+
+def gradients(run, *, bf16=False):
+    torch.manual_seed(0)
+    layer, x, factor = Layer(), torch.randn(2, 4, requires_grad=True), torch.randn(4, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        result = run(layer, ({"x": x},), {"factor": factor})
+    (result["y"].float().sum() + result["sum"][0].float() * 2).backward()
+    return [x.grad, factor.grad, layer.linear.weight.grad, layer.linear.bias.grad], layer
+
+
+def direct(layer, args, kwargs):
+    return layer(*args, **kwargs)
+
+
+def test_gradients_with_dropout_and_nested_values_equal_the_direct_call():
+    for bf16 in (False, True):
+        expected, _ = gradients(direct, bf16=bf16)
+        found, layer = gradients(recomputed, bf16=bf16)
+        for one, other in zip(found, expected, strict=True):
+            assert one is not None and other is not None and torch.equal(one, other)
+        assert layer.num_runs == 2
+
+
+def test_the_backward_leaves_the_random_numbers_where_they_were():
+    torch.manual_seed(0)
+    layer = Layer()
+    result = recomputed(layer, ({"x": torch.randn(2, 4)},), {"factor": torch.ones(4)})
+    before = torch.get_rng_state()
+    result["y"].sum().backward()
+    assert torch.equal(torch.get_rng_state(), before)
+    assert layer.linear.weight.grad is not None
+
+
+def test_own_random_numbers_go_on_where_they_stopped():
+    torch.manual_seed(5)
+    expected = torch.rand(4)
+    torch.manual_seed(1)
+    outside = torch.rand(2)
+    torch.manual_seed(1)
+    numbers, found = OwnRandomNumbers(5, []), []
+    for part in range(2):
+        with numbers.active():
+            found.append(torch.rand(2))
+        assert torch.equal(torch.rand(1)[0], outside[part])
+    assert torch.equal(torch.cat(found), expected)

@@ -317,6 +317,7 @@ class Strand:
     def _run_backward(
         self, segment: int, roots: "list[torch.Tensor] | list[GradientEdge]", gradients: list[torch.Tensor]
     ) -> None:
+        self._copies.purge()  # The forward has let its boundary tensors go; their copies would stay until the end.
         escapes: list[GradientEdge] = []
         if segment in self._route.watched_segments:
             nodes = [root.node if isinstance(root, GradientEdge) else root.grad_fn for root in roots]

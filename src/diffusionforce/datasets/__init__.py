@@ -2,5 +2,16 @@
 
 from diffusionforce.datasets.folder import Dataset, Finding, Item, read_folder
 from diffusionforce.datasets.pictures import load_rgb
+from diffusionforce.datasets.subject import adapted, find_trigger, is_own_dataset, num_captions_without
 
-__all__ = ["Dataset", "Finding", "Item", "load_rgb", "read_folder"]
+__all__ = [
+    "Dataset",
+    "Finding",
+    "Item",
+    "adapted",
+    "find_trigger",
+    "is_own_dataset",
+    "load_rgb",
+    "num_captions_without",
+    "read_folder",
+]

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from diffusionforce.datasets.pictures import load_rgb
+from diffusionforce.datasets.pictures import load_rgb, upright_size_px
 from diffusionforce.errors import DatasetError
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".avif"})
 OTHER_MEDIA_SUFFIXES = frozenset({".gif", ".heic", ".heif", ".svg", ".psd", ".jxl", ".mp4", ".mov", ".webm", ".mkv"})
 MAX_CAPTION_BYTES = 64 * 1024
+MIN_SIDE_PX = 64
+MAX_SIDE_RATIO = 4
 _EXPECTED = "Training needs pictures (PNG, JPEG, WebP, ...) with a caption in a .txt file of the same name beside each."
 
 
@@ -62,28 +64,29 @@ class Dataset:
     findings: tuple[Finding, ...]
 
 
-def read_folder(root: Path, *, progress: Callable[[int, int], None] | None = None) -> Dataset:
+def read_folder(root: Path, *, decode: bool = True, progress: Callable[[int, int], None] | None = None) -> Dataset:
     """Read a dataset folder. Every picture is decoded once, so that a damaged one is found before training.
 
     Args:
         root: The folder; its subfolders are not read.
+        decode: Whether to decode the pictures; without, only their headers are read, which is quick.
         progress: Called with the number of pictures done and their total.
 
     Raises:
         DatasetError: The folder is not there, cannot be read, or has nothing to train on.
     """
-    files = _files(root)
+    files, findings = _files(root)
     pictures = [path for path in files if path.suffix.lower() in PICTURE_SUFFIXES]
     if not pictures:
         raise DatasetError(f"{root} has no pictures.", hint=_nothing_here_hint(root, files))
     captions = {path.stem: path for path in files if path.suffix.lower() == ".txt"}
     if not any(path.stem in captions for path in pictures):
         raise DatasetError(f"{root} has {_count(pictures, 'picture')} but no captions.", hint=_EXPECTED)
-    findings = list(_notes(files, pictures))
+    findings += _notes(files, pictures)
     items: list[Item] = []
     for done, picture in enumerate(pictures, start=1):
         try:
-            items.append(_item(picture, captions.get(picture.stem), findings))
+            items.append(_item(picture, captions.get(picture.stem), findings, decode=decode))
         except DatasetError as error:
             findings.append(Finding(path=picture, sentence=error.sentence, hint=error.hint, left_out=True))
         if progress is not None:
@@ -96,19 +99,48 @@ def read_folder(root: Path, *, progress: Callable[[int, int], None] | None = Non
     return Dataset(root=root, items=tuple(items), findings=tuple(findings))
 
 
-def _files(root: Path) -> list[Path]:
+def _files(root: Path) -> tuple[list[Path], list[Finding]]:
+    """Return the files of a folder in order of name, and what is wrong with the names of the others."""
+    if not _is_utf8(root):
+        raise DatasetError(
+            f"The path of the dataset folder {_readable(root)} is not UTF-8 text.", hint="Rename the folder."
+        )
     try:
-        return sorted(path for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
+        found = sorted(path for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
     except FileNotFoundError:
         raise DatasetError(f"The dataset folder {root} is not there.", hint="Check the path.") from None
     except NotADirectoryError:
         raise DatasetError(f"{root} is a file, not a folder.", hint="Name the folder that it lies in.") from None
     except OSError as error:
         raise DatasetError(f"The dataset folder {root} cannot be read: {error.strerror}.") from error
+    odd = [
+        Finding(
+            path=path,
+            sentence=f"The name of {_readable(Path(path.name))} is not UTF-8 text.",
+            hint="Rename the file.",
+            left_out=True,
+        )
+        for path in found
+        if not _is_utf8(path)
+    ]
+    return [path for path in found if _is_utf8(path)], odd
+
+
+def _is_utf8(path: Path) -> bool:
+    """Tell whether a path can be written to a file; Python stands odd bytes of a name in for by half characters."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _readable(path: Path) -> str:
+    return str(path).encode(errors="backslashreplace").decode()
 
 
 def _nothing_here_hint(root: Path, files: list[Path]) -> str:
-    below = [path for path in root.iterdir() if path.is_dir()]
+    below = [path for path in root.iterdir() if path.is_dir() and _is_utf8(path)]
     if below:
         return f"Pictures in subfolders are not read; name one of them, for example {below[0]}. {_EXPECTED}"
     other = sorted({path.suffix for path in files if path.suffix.lower() in OTHER_MEDIA_SUFFIXES})
@@ -142,7 +174,7 @@ def _notes(files: list[Path], pictures: list[Path]) -> Iterator[Finding]:
             )
 
 
-def _item(picture: Path, caption_file: Path | None, findings: list[Finding]) -> Item:
+def _item(picture: Path, caption_file: Path | None, findings: list[Finding], *, decode: bool) -> Item:
     if caption_file is None:
         raise DatasetError(f"{picture.name} has no caption.", hint=f"Write one into {picture.stem}.txt beside it.")
     caption, encoding = _read_caption(caption_file)
@@ -157,8 +189,28 @@ def _item(picture: Path, caption_file: Path | None, findings: list[Finding]) -> 
                 left_out=False,
             )
         )
-    width, height = load_rgb(picture).size
+    width, height = load_rgb(picture).size if decode else upright_size_px(picture)
+    findings += _about_size(picture, width, height)
     return Item(picture=picture, caption=caption, width=width, height=height)
+
+
+def _about_size(picture: Path, width: int, height: int) -> Iterator[Finding]:
+    size = f"{width} x {height} pixels"
+    short, long = sorted((width, height))
+    if short < MIN_SIDE_PX:
+        yield Finding(
+            path=picture,
+            sentence=f"{picture.name} has only {size}, which teaches blur.",
+            hint=f"Use a picture of {MIN_SIDE_PX} pixels or more on each side.",
+            left_out=False,
+        )
+    if long > MAX_SIDE_RATIO * short:
+        yield Finding(
+            path=picture,
+            sentence=f"{picture.name} is very long ({size}); most of it is cut off for training.",
+            hint="Crop it to its subject.",
+            left_out=False,
+        )
 
 
 def _read_caption(path: Path) -> tuple[str, str]:
@@ -169,14 +221,25 @@ def _read_caption(path: Path) -> tuple[str, str]:
         data = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{path.name} cannot be read: {error.strerror}.") from error
-    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    for encoding in ("utf-16",) if utf16 else ("utf-8-sig", "cp1252"):
+    for encoding in _encodings(data):
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
         return " ".join(text.replace("\0", " ").split()), encoding.removesuffix("-sig")
     raise DatasetError(f"{path.name} is not text.", hint="Save it as UTF-8.")
+
+
+def _encodings(data: bytes) -> tuple[str, ...]:
+    """Return the encodings to try; UTF-16 without its mark shows by every second byte being zero."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ("utf-16",)
+    if len(data) >= 2 and len(data) % 2 == 0:
+        if not any(data[1::2]):
+            return ("utf-16-le",)
+        if not any(data[0::2]):
+            return ("utf-16-be",)
+    return ("utf-8-sig", "cp1252")
 
 
 def _count(things: list[Path], word: str) -> str:

@@ -5,15 +5,21 @@ ones. A model trained on those learns the storage format. Everything here is don
 """
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from diffusionforce.errors import DatasetError
 
 MAX_PIXELS = 250_000_000
 BACKGROUND = (255, 255, 255)
+# Orientations of the EXIF standard from this one on lie on their side.
+_FIRST_SIDEWAYS = 5
+
+_Result = TypeVar("_Result")
 
 
 def load_rgb(path: Path) -> Image.Image:
@@ -22,6 +28,20 @@ def load_rgb(path: Path) -> Image.Image:
     Raises:
         DatasetError: The file is empty, cut short, no picture, or larger than `MAX_PIXELS`.
     """
+    return _opened(path, _decoded)
+
+
+def upright_size_px(path: Path) -> tuple[int, int]:
+    """Return width and height of a picture as a person sees it, from its header alone.
+
+    Raises:
+        DatasetError: The file is empty, no picture, or larger than `MAX_PIXELS`.
+    """
+    return _opened(path, _upright_size)
+
+
+def _opened(path: Path, read: Callable[[Image.Image], _Result]) -> _Result:
+    """Read something from a picture, with what Pillow raises turned into sentences."""
     try:
         if path.stat().st_size == 0:
             raise DatasetError(f"{path.name} is an empty file.", hint="Copy it again or remove it.")
@@ -32,8 +52,7 @@ def load_rgb(path: Path) -> Image.Image:
                     f"{path.name} has {width} x {height} pixels, more than this app opens.",
                     hint=f"Make it smaller than {MAX_PIXELS // 1_000_000} million pixels.",
                 )
-            picture.load()
-            return _rgb(ImageOps.exif_transpose(picture))
+            return read(picture)
     except UnidentifiedImageError:
         raise DatasetError(f"{path.name} is not a picture that can be read.", hint="Save it as PNG or JPEG.") from None
     except Image.DecompressionBombError:
@@ -43,6 +62,17 @@ def load_rgb(path: Path) -> Image.Image:
         raise DatasetError(
             f"{path.name} is damaged or ends early.", hint="Copy it again or remove it.", detail=repr(error)
         ) from error
+
+
+def _decoded(picture: Image.Image) -> Image.Image:
+    picture.load()
+    return _rgb(ImageOps.exif_transpose(picture))
+
+
+def _upright_size(picture: Image.Image) -> tuple[int, int]:
+    width, height = picture.size
+    is_sideways = picture.getexif().get(ExifTags.Base.Orientation, 1) >= _FIRST_SIDEWAYS
+    return (height, width) if is_sideways else (width, height)
 
 
 def _rgb(picture: Image.Image) -> Image.Image:

@@ -1,18 +1,22 @@
 """Reading dataset folders: what is used, what is left out and said, what is refused."""
 
+import os
 import struct
+import sys
 import zlib
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from diffusionforce.datasets import Dataset, read_folder
 from diffusionforce.errors import DatasetError
 
 
-def _picture(path: Path, *, caption: str | bytes | None = "a fox, in a forest") -> Path:
-    Image.new("RGB", (40, 30), (200, 80, 40)).save(path)
+def _picture(
+    path: Path, *, caption: str | bytes | None = "a fox, in a forest", size: tuple[int, int] = (80, 64)
+) -> Path:
+    Image.new("RGB", size, (200, 80, 40)).save(path)
     if isinstance(caption, str):
         path.with_suffix(".txt").write_text(caption, encoding="utf-8")
     elif caption is not None:
@@ -36,7 +40,7 @@ def test_pictures_and_captions_are_read_in_order_of_name(tmp_path: Path) -> None
         ("a.png", "first line"),
         ("b.jpg", "second"),
     ]
-    assert (dataset.items[0].width, dataset.items[0].height) == (40, 30)
+    assert (dataset.items[0].width, dataset.items[0].height) == (80, 64)
     assert not dataset.findings
 
 
@@ -91,6 +95,9 @@ def test_a_header_that_promises_too_much_is_refused_without_decoding(tmp_path: P
         (b"\xef\xbb\xbfa fox", "a fox", None),
         ("ein Füchslein".encode("utf-16"), "ein Füchslein", "utf-16"),
         ("ein Füchslein".encode("cp1252"), "ein Füchslein", "cp1252"),
+        # Symptom: captions in UTF-16 without its mark were read as words with a blank between all letters.
+        ("ein Füchslein".encode("utf-16-le"), "ein Füchslein", "utf-16-le"),
+        ("ein Füchslein".encode("utf-16-be"), "ein Füchslein", "utf-16-be"),
     ],
 )
 def test_captions_in_other_encodings(tmp_path: Path, caption: bytes, text: str, note: str | None) -> None:
@@ -149,3 +156,46 @@ def test_missing_folder_and_file_in_its_place(tmp_path: Path) -> None:
         read_folder(tmp_path / "gone")
     with pytest.raises(DatasetError, match="is a file"):
         read_folder(_picture(tmp_path / "a.png"))
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [((64, 256), []), ((63, 100), ["has only 63 x 100 pixels"]), ((650, 160), ["is very long (650 x 160 pixels)"])],
+)
+def test_small_and_long_pictures_are_used_and_named(tmp_path: Path, size: tuple[int, int], words: list[str]) -> None:
+    # Symptom: a folder of thumbnails or banners trained without a word.
+    _picture(tmp_path / "a.png", size=size)
+    dataset = read_folder(tmp_path)
+    assert len(dataset.items) == 1 and not any(finding.left_out for finding in dataset.findings)
+    assert len(dataset.findings) == len(words)
+    assert all(part in sentence for part, sentence in zip(words, _sentences(dataset), strict=True))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_names_that_are_not_utf8_are_left_out_or_refused_in_words_that_can_be_printed(tmp_path: Path) -> None:
+    # Symptom: one such name in a folder ended the run with UnicodeEncodeError.
+    _picture(tmp_path / "a.png")
+    _picture(tmp_path / os.fsdecode(b"b\xff.png"), caption=None)
+    dataset = read_folder(tmp_path)
+    assert [item.picture.name for item in dataset.items] == ["a.png"]
+    (finding,) = dataset.findings
+    assert finding.left_out and finding.sentence.encode().startswith(b"The name of b\\udcff.png")
+    with pytest.raises(DatasetError, match="is not UTF-8 text") as refusal:
+        read_folder(tmp_path / os.fsdecode(b"\xff"))
+    assert str(refusal.value).encode()
+
+
+def test_a_quick_reading_takes_sizes_from_headers_alone(tmp_path: Path) -> None:
+    sideways = Image.effect_noise((90, 70), 90).convert("RGB")
+    exif = sideways.getexif()
+    exif[ExifTags.Base.Orientation] = 6
+    sideways.save(tmp_path / "a.jpg", exif=exif)
+    (tmp_path / "a.txt").write_text("a fox")
+    data = (tmp_path / "a.jpg").read_bytes()
+    quick, whole = read_folder(tmp_path, decode=False), read_folder(tmp_path)
+    assert (quick.items[0].width, quick.items[0].height) == (70, 90)
+    assert quick == whole
+    (tmp_path / "a.jpg").write_bytes(data[:-200])
+    assert read_folder(tmp_path, decode=False) == quick
+    with pytest.raises(DatasetError, match="nothing to train on"):
+        read_folder(tmp_path)

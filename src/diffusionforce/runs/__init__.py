@@ -2,14 +2,15 @@
 
 from diffusionforce.runs.folder import RunFolder, is_process_alive, read_telemetry
 from diffusionforce.runs.home import data_dir, runs_root
-from diffusionforce.runs.places import list_runs, new_run_dir
+from diffusionforce.runs.places import claimed_run_dir, list_runs, new_run_dir
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
-from diffusionforce.runs.storage import is_disk_full, storage_error, write_whole
+from diffusionforce.runs.storage import is_disk_full, shortened, storage_error, write_whole
 
 __all__ = [
     "RunFolder",
     "RunHeldOut",
     "RunState",
+    "claimed_run_dir",
     "data_dir",
     "is_disk_full",
     "is_process_alive",
@@ -17,6 +18,7 @@ __all__ = [
     "new_run_dir",
     "read_telemetry",
     "runs_root",
+    "shortened",
     "storage_error",
     "utc_now",
     "write_whole",

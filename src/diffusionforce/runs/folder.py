@@ -17,9 +17,9 @@ from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import Job, write_job
 from diffusionforce.runs.home import runs_root
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
-from diffusionforce.runs.storage import PART_SUFFIX, storage_error, write_whole
+from diffusionforce.runs.storage import PART_SUFFIX, shortened, storage_error, write_whole
 from diffusionforce.runs.telemetry import telemetry_records
-from diffusionforce.wire import HeldOut, Message, Step
+from diffusionforce.wire import HeldOut, Message, Step, readable, to_json
 
 # Start times are read from a clock that may be corrected by a second while the process runs.
 _START_TOLERANCE_S = 2.0
@@ -45,8 +45,20 @@ class RunFolder:
         """Refuse a place where no run folder can be made; nothing is written.
 
         Raises:
-            RunFolderError: The place is taken, its parent is not there, or it may not be written to.
+            RunFolderError: The place is taken, its parent is not there, it may not be written to, or its path
+                cannot be used.
         """
+        try:
+            cls._check(path)
+        except OSError as error:
+            raise storage_error(error, Path(shortened(path))) from error
+
+    @classmethod
+    def _check(cls, path: Path) -> None:
+        if readable(str(path)) != str(path):
+            raise RunFolderError(
+                f"{readable(str(path))} cannot be a run folder: its path is not UTF-8.", hint="Choose another folder."
+            )
         if path.exists() and not (path.is_dir() and _is_empty(path)):
             raise _taken(path)
         nearest = next(place for place in (path, *path.parents) if place.exists())
@@ -73,8 +85,9 @@ class RunFolder:
         except FileExistsError:
             raise _taken(path) from None
         except OSError as error:
-            if not existed and path.is_dir():
-                path.rmdir()
+            if not existed:
+                with contextlib.suppress(OSError):  # It may not even have been made.
+                    path.rmdir()
             raise storage_error(error, path) from error
         try:
             folder.checkpoints_dir.mkdir()
@@ -94,7 +107,13 @@ class RunFolder:
             RunFolderError: There is no run at that path.
         """
         folder = cls(path)
-        if not folder.state_path.is_file():
+        try:
+            is_run = folder.state_path.is_file()
+        except OSError as error:
+            raise RunFolderError(
+                f"{shortened(path)} cannot be read: {error.strerror}.", hint="Check the path."
+            ) from error
+        if not is_run:
             raise RunFolderError(f"{path} is not a run folder: it holds no run.json.", hint="Check the path.")
         return folder
 
@@ -123,7 +142,7 @@ class RunFolder:
             DiskError: The disk is full.
         """
         try:
-            write_whole(self.state_path, state.model_dump_json(indent=2).encode() + b"\n")
+            write_whole(self.state_path, to_json(state, indent=2) + b"\n")
         except OSError as error:
             raise storage_error(error, self.root) from error
 
@@ -186,11 +205,12 @@ class RunFolder:
     def _remove_contents(self, *, keep_root: bool) -> None:
         for path in (self.samples_dir, self.checkpoints_dir):
             shutil.rmtree(path, ignore_errors=True)
-        for path in (self.job_path, self.state_path, self._spare_path):
-            path.unlink(missing_ok=True)
-            path.with_name(path.name + PART_SUFFIX).unlink(missing_ok=True)
-        if not keep_root:
-            self.root.rmdir()
+        with contextlib.suppress(OSError):  # The disk refused before; why is what gets told.
+            for path in (self.job_path, self.state_path, self._spare_path):
+                path.unlink(missing_ok=True)
+                path.with_name(path.name + PART_SUFFIX).unlink(missing_ok=True)
+            if not keep_root:
+                self.root.rmdir()
 
 
 def read_telemetry(folder: RunFolder) -> list[Message]:
@@ -226,13 +246,14 @@ def _first_state(job: Job) -> RunState:
 
 def _last_words(records: Iterator[Message], state: RunState) -> tuple[int, RunHeldOut | None]:
     """Return the last step and the held-out losses: the telemetry knows more than a state that is written seldom."""
-    step, held_out = state.step, state.held_out_loss
+    step, held_out, known = state.step, RunHeldOut(), state.held_out_loss
     for record in records:
         if isinstance(record, Step):
             step = max(step, record.step)
         elif isinstance(record, HeldOut):
-            held_out = (held_out or RunHeldOut()).measured(record.loss)
-    return step, held_out
+            held_out = held_out.measured(record.loss)
+    # The telemetry begins at the first measurement, so nothing is counted twice. It may have ended before the state.
+    return step, held_out if held_out.after is not None or known is None else known
 
 
 def _taken(path: Path) -> RunFolderError:

@@ -31,6 +31,12 @@ def storage_error(error: OSError, path: Path) -> UserError:
     return RunFolderError(f"{path} cannot be written: {error.strerror or error}.", detail=detail)
 
 
+def shortened(path: Path) -> str:
+    """Return a path for a sentence; the middle of one that no file system would take is left out."""
+    text = str(path)
+    return f"{text[:60]}…{text[-20:]}" if len(text) > 255 else text
+
+
 def is_disk_full(error: BaseException) -> bool:
     """Tell whether the error says that there is no space left, or that the user's share of it is used up."""
     return isinstance(error, OSError) and error.errno in _FULL

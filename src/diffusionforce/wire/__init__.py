@@ -1,6 +1,6 @@
 """The protocol between the trainer process and whoever watches it: typed messages, one JSON object a line."""
 
-from diffusionforce.wire.child import child_command, child_environment
+from diffusionforce.wire.child import PASSING_JOB_NAME, child_command, child_environment
 from diffusionforce.wire.messages import (
     PROTOCOL_VERSION,
     Checkpoint,
@@ -25,8 +25,10 @@ from diffusionforce.wire.messages import (
     require_protocol,
 )
 from diffusionforce.wire.stream import StreamDecoder
+from diffusionforce.wire.text import readable, to_json
 
 __all__ = [
+    "PASSING_JOB_NAME",
     "PROTOCOL_VERSION",
     "Checkpoint",
     "Command",
@@ -50,5 +52,7 @@ __all__ = [
     "child_environment",
     "decode",
     "encode",
+    "readable",
     "require_protocol",
+    "to_json",
 ]

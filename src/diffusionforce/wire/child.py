@@ -4,6 +4,9 @@ import os
 import sys
 from pathlib import Path
 
+PASSING_JOB_NAME = "passing.job.toml"
+"""A job file of this name exists to be handed over: the trainer deletes it, and its folder, once it has read it."""
+
 
 def child_command(job_file: Path) -> list[str]:
     """Return the command line of a trainer process.

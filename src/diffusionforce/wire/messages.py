@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from diffusionforce.errors import ProtocolError
+from diffusionforce.wire.text import to_json
 
 PROTOCOL_VERSION = 1
 
@@ -189,8 +190,8 @@ KINDS = frozenset(kind.model_fields["kind"].default for kind in Message.__args__
 
 
 def encode(record: Message | Command) -> bytes:
-    """Return the record as one line of UTF-8 JSON, newline included."""
-    return record.model_dump_json(exclude_none=True).encode() + b"\n"
+    """Return the record as one line of UTF-8 JSON, newline included. No text in it can make this fail."""
+    return to_json(record, exclude_none=True) + b"\n"
 
 
 def require_protocol(hello: Hello) -> None:

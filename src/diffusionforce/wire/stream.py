@@ -1,8 +1,8 @@
 """Lines in, messages out: a decoder for a stream that arrives in pieces.
 
 A pipe hands over whatever it holds, so a record may come torn in two, several at once, or cut off for ever when
-the child is killed. A line that is no message is not an error of the reader's: it is kept apart and shown in the
-log, because it usually is a library's last words.
+the child is killed. A line that is no message is not an error of the reader's: it is kept apart for whoever shows
+what the process printed, because it usually is a library's last words.
 """
 
 from collections.abc import Iterator

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,64 @@ def test_telemetry_is_read_up_to_a_torn_last_line(run: RunFolder):
 
 def test_a_run_without_telemetry_has_no_records(run: RunFolder):
     assert read_telemetry(run) == []
+
+
+def killed(run: RunFolder, **changes: object) -> RunFolder:
+    """A run whose process is gone."""
+    run.write_state(run.read_state().model_copy(update={"process_started_s": 1.0} | changes))
+    return run
+
+
+def test_one_measurement_before_a_crash_is_not_two(run: RunFolder):
+    # Symptom: killed before the second measurement, a run told of "0 % lower": step 0 was counted twice.
+    killed(run, held_out_loss=RunHeldOut(before=1.0))
+    run.telemetry_path.write_bytes(encode(HeldOut(step=0, loss=1.0)) + step_record(3))
+    assert run.reconciled_state().held_out_loss == RunHeldOut(before=1.0)
+
+
+@pytest.mark.parametrize("telemetry", [b"", encode(HeldOut(step=0, loss=1.0))])
+def test_a_measurement_that_only_the_state_knows_is_kept(run: RunFolder, telemetry: bytes):
+    killed(run, held_out_loss=RunHeldOut(before=1.0, after=0.5))
+    run.telemetry_path.write_bytes(telemetry)
+    assert run.reconciled_state().held_out_loss == RunHeldOut(before=1.0, after=0.5)
+
+
+@pytest.mark.parametrize("length", [300, 6000])
+def test_a_path_that_is_too_long_is_a_sentence(tmp_path: Path, length: int):
+    # Symptom: a traceback that ended in ENAMETOOLONG.
+    path = tmp_path / ("x" * length)
+    with pytest.raises(RunFolderError) as refusal:
+        RunFolder.check(path)
+    assert len(refusal.value.sentence) < 200
+    with pytest.raises(RunFolderError, match="cannot be read"):
+        RunFolder.open(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are UTF-16 on Windows")
+def test_a_path_that_is_not_utf8_is_refused(tmp_path: Path):
+    # Symptom: the first record of the run could not be sent, nor the last.
+    with pytest.raises(RunFolderError, match=r"r\\udcfcn cannot be a run folder: its path is not UTF-8"):
+        RunFolder.check(tmp_path / "r\udcfcn")
+
+
+def test_a_state_with_a_name_that_is_not_utf8_is_written(run: RunFolder):
+    run.write_state(run.read_state().model_copy(update={"sentence": "b\udcfcd.png is broken."}))
+    assert run.read_state().sentence == r"b\udcfcd.png is broken."
+
+
+def test_a_folder_that_cannot_be_removed_again_does_not_hide_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(path: Path, *args: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    job = small_job(tmp_path)
+    monkeypatch.setattr(folder_module, "write_job", refuse)
+    monkeypatch.setattr(Path, "rmdir", lambda path: refuse(path))
+    with pytest.raises(DiskError):
+        RunFolder.create(job.run_dir, job)
+    shutil.rmtree(job.run_dir)
+    mkdir = Path.mkdir
+    monkeypatch.setattr(
+        Path, "mkdir", lambda path, **how: refuse(path) if path.name == "samples" else mkdir(path, **how)
+    )
+    with pytest.raises(DiskError):
+        RunFolder.create(job.run_dir, job)

@@ -13,6 +13,7 @@ from diffusionforce.wire import (
     PROTOCOL_VERSION,
     Command,
     DeviceReading,
+    Failed,
     Hello,
     Message,
     Sample,
@@ -109,3 +110,12 @@ def test_commands_are_only_the_known_ones():
     assert Command.model_validate_json(encode(Command(command="stop"))).command == "stop"
     with pytest.raises(ValidationError):
         Command.model_validate_json(b'{"command": "dance"}')
+
+
+def test_names_that_are_not_utf8_can_be_sent():
+    # Symptom: the last record of a run could not be encoded, so the run ended without a word.
+    failed = Failed(sentence="b\udcfcd “x” is broken.", hint="Rename it.", step=3)
+    assert decode(encode(failed)) == failed.model_copy(update={"sentence": r"b\udcfcd “x” is broken."})
+    deep = STEP.model_copy(update={"devices": (DeviceReading(device="c\udcff"),), "loss": math.nan})
+    back = decode(encode(deep))
+    assert isinstance(back, Step) and back.devices[0].device == r"c\udcff" and math.isnan(back.loss)

@@ -93,10 +93,20 @@ def write_profile(path: Path, profile: Profile) -> None:
 
 
 def write_toml(path: Path, table: Mapping[str, Any]) -> None:
-    """Write a TOML file by way of a neighbour that takes its place, so that a crash never leaves half a file."""
+    """Write a TOML file by way of a neighbour that takes its place, so that a crash never leaves half a file.
+
+    Raises:
+        ProfileError: A text in it, such as a path, is not UTF-8.
+    """
+    try:
+        content = tomli_w.dumps(table).encode()
+    except UnicodeEncodeError as error:
+        line = error.object[: error.end].rpartition("\n")[2] + error.object[error.end :].partition("\n")[0]
+        readable = line.encode(errors="backslashreplace").decode()
+        raise ProfileError(f"{readable} is not UTF-8 text.", hint="Rename the folder or the file.") from error
     beside = path.with_name(path.name + ".part")
     with beside.open("wb") as file:
-        file.write(tomli_w.dumps(table).encode())
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
@@ -120,7 +130,8 @@ def changed(profile: Profile, changes: Mapping[str, Any], *, origin: str) -> Pro
         for part in section.split(".") if section else ():
             target = target[part]
         target[key] = value
-    return _validated(Profile, table, origin)
+    # A command line has texts only, so numbers may be written as texts here.
+    return _validated(Profile, table, origin, strict=False)
 
 
 def demo_folder(name: str) -> Path:
@@ -138,11 +149,44 @@ def demo_folder(name: str) -> Path:
 
 
 def dataset_folder(folder: str, *, base: Path | None = None) -> Path:
-    """Resolve the folder that a profile or a user names: `demo:NAME`, or a path relative to `base`."""
+    """Resolve the folder that a profile or a user names: `demo:NAME`, or a path relative to `base`.
+
+    Raises:
+        ProfileError: There is no such demo dataset, or no such home folder.
+    """
     if folder.startswith(DEMO_PREFIX):
         return demo_folder(folder.removeprefix(DEMO_PREFIX))
-    path = Path(folder).expanduser()
+    path = expanded(folder)
     return (base / path if base is not None else path).resolve()
+
+
+def with_absolute_weights(profile: Profile, *, base: Path) -> Profile:
+    """Return the profile with the path of its weights, if it names one, made absolute.
+
+    Args:
+        profile: The profile.
+        base: Where its relative paths begin: the folder that it lies in.
+
+    Raises:
+        ProfileError: The path begins in a home folder that is not there.
+    """
+    if not profile.model.weights:
+        return profile
+    weights = str((base / expanded(profile.model.weights)).resolve())
+    return profile.model_copy(update={"model": profile.model.model_copy(update={"weights": weights})})
+
+
+def expanded(path: str) -> Path:
+    """Return a path with the home folder in place of `~`.
+
+    Raises:
+        ProfileError: There is no such home folder.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        user = path.partition("/")[0]
+        raise ProfileError(f"There is no home folder {user}, named by {path}.", hint="Write the whole path.") from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -158,9 +202,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ProfileError(f"{path} is not valid TOML: {error}.", hint="Fix the line it names.") from None
 
 
-def _validated(model: type[_Model], table: Mapping[str, Any], origin: Path | str) -> _Model:
+def _validated(
+    model: type[_Model], table: Mapping[str, Any], origin: Path | str, *, strict: bool | None = None
+) -> _Model:
+    """Check a table; `strict` None leaves it to the model whether texts may stand for numbers."""
     try:
-        return model.model_validate(table)
+        return model.model_validate(table, strict=strict)
     except ValidationError as error:
         lines = describe(model, error.errors(include_url=False))
         more = f" ({len(lines) - 1} more below)" if len(lines) > 1 else ""
@@ -191,7 +238,8 @@ def _sentence(model: type[BaseModel], problem: ErrorDetails) -> str:
         case "value_error":
             return f"{field}: {message}." if field else f"{message}."
         case _:
-            return f"{field} is {value!r}: {message[0].lower()}{message[1:]}."
+            shown = str(value).lower() if isinstance(value, bool) else repr(value)
+            return f"{field} is {shown}: {message[0].lower()}{message[1:]}."
 
 
 def _known_keys(model: type[BaseModel], path: Iterable[int | str]) -> list[str]:

@@ -5,11 +5,13 @@ not its name, so that a run can be understood and repeated after the profile has
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from diffusionforce.job.profile import Profile, Section
+
+Folder = Annotated[Path, Field(strict=False)]  # TOML has texts, no paths.
 
 
 class Job(Section):
@@ -27,6 +29,6 @@ class Job(Section):
     schema_version: Literal[1] = 1
     profile_name: str = Field(min_length=1, max_length=200)
     profile: Profile
-    dataset_dir: Path
-    held_out_dir: Path | None = None
-    run_dir: Path
+    dataset_dir: Folder
+    held_out_dir: Folder | None = None
+    run_dir: Folder

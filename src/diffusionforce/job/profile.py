@@ -5,6 +5,7 @@ profile, a dataset, a place for the results. Unknown keys are refused rather tha
 setting that silently does nothing costs a night of training.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -14,12 +15,19 @@ SCHEMA_VERSION = 1
 Engine = Literal["pocket", "musubi"]
 Precision = Literal["auto", "fp32", "bf16"]
 Size = Annotated[int, Field(ge=64, le=8192, multiple_of=16)]
+Texts = Annotated[tuple[str, ...], Field(strict=False)]  # TOML has arrays, no tuples.
+
+_CARD = re.compile(r"cuda:(0|[1-9][0-9]?)")
+_MAX_CARD_INDEX = 63
 
 
 class Section(BaseModel):
-    """Base of every table in a profile: unknown keys are errors, values do not change once read."""
+    """Base of every table in a profile: unknown keys are errors, values do not change once read.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    A value of another type is an error too: `steps = "5"` or `steps = true` is a slip that a guess would hide.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class ModelSettings(Section):
@@ -98,7 +106,7 @@ class DatasetSettings(Section):
 class SampleSettings(Section):
     """Samples (previews) made before, during and after training."""
 
-    prompts: tuple[str, ...] = Field(default=(), max_length=64, description="Prompts, one sample each.")
+    prompts: Texts = Field(default=(), max_length=64, description="Prompts, one sample each.")
     every_steps: int = Field(default=0, ge=0, description="Steps between sample passes; 0 makes them at the end only.")
     before_training: bool = Field(default=True, description="Also make samples at step 0, to compare with.")
     num_steps: int = Field(default=25, ge=1, le=1000, description="Denoising steps of one sample.")
@@ -119,16 +127,17 @@ class CheckpointSettings(Section):
 class DeviceSettings(Section):
     """Where the blocks of the model go."""
 
-    use: tuple[str, ...] = Field(
+    use: Texts = Field(
         default=("auto",), min_length=1, max_length=16, description="auto, or devices in order, like cuda:0, cuda:1."
     )
 
     @model_validator(mode="after")
     def _devices_are_named(self) -> "DeviceSettings":
         for device in self.use:
-            kind, _, index = device.partition(":")
-            if device not in {"auto", "cpu"} and not (kind == "cuda" and index.isdigit()):
-                raise ValueError(f"{device!r} is no device; write auto, cpu, or cuda: and a number")
+            card = _CARD.fullmatch(device)
+            if device not in {"auto", "cpu"} and (card is None or int(card[1]) > _MAX_CARD_INDEX):
+                allowed = f"auto, cpu, or cuda: and a number from 0 to {_MAX_CARD_INDEX}"
+                raise ValueError(f"{device!r} is no device; write {allowed}")
         if "auto" in self.use and len(self.use) > 1:
             raise ValueError("auto stands alone; leave it out to name devices")
         if len({device.partition(":")[0] for device in self.use}) > 1:

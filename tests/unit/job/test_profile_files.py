@@ -14,6 +14,7 @@ from diffusionforce.job import (
     find_profile,
     read_job,
     read_profile,
+    with_absolute_weights,
     write_job,
     write_profile,
 )
@@ -56,6 +57,29 @@ def test_a_job_survives_being_written(tmp_path: Path):
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_job_files_are_as_strict_as_profiles(tmp_path: Path):
+    write_job(tmp_path / "job.toml", small_job(tmp_path))
+    text = (tmp_path / "job.toml").read_text(encoding="utf-8")
+    (tmp_path / "job.toml").write_text(text.replace("steps = 3\n", 'steps = "3"\n', 1), encoding="utf-8")
+    with pytest.raises(ProfileError, match=r"profile\.training\.steps is '3'"):
+        read_job(tmp_path / "job.toml")
+
+
+def test_a_path_that_is_not_utf8_is_named_and_nothing_is_written(tmp_path: Path):
+    # Symptom: UnicodeEncodeError, and half a file.
+    odd = tmp_path / "pict\udcffures"
+    with pytest.raises(ProfileError, match=r"^dataset_dir = .*pict.udcffures\" is not UTF-8") as refusal:
+        write_job(tmp_path / "job.toml", small_job(tmp_path).model_copy(update={"dataset_dir": odd}))
+    assert refusal.value.sentence.encode()
+    assert not list(tmp_path.glob("job.toml*"))
+
+
+def test_integers_may_stand_for_fractions_and_lists_for_prompts(tmp_path: Path):
+    extra = '[lora]\nalpha = 8\n[samples]\nprompts = ["a fox"]\n[devices]\nuse = ["cuda:0", "cuda:63"]'
+    profile = read_profile(profile_with(tmp_path, extra=extra))
+    assert (profile.lora.alpha, profile.samples.prompts) == (8.0, ("a fox",))
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -71,6 +95,16 @@ def test_a_job_survives_being_written(tmp_path: Path):
         ({"extra": "[dataset]\nwidth = 100"}, "dataset.width is 100: input should be a multiple of 16"),
         ({"extra": '[devices]\nuse = ["auto", "cpu"]'}, "auto stands alone"),
         ({"extra": '[devices]\nuse = ["cpu", "cuda:0"]'}, "cpu and cuda devices cannot share one model"),
+        # Symptoms: `steps = "5"` and `true` trained as 5 and 1; such cards ended in a traceback.
+        ({"old": "steps = 3", "new": 'steps = "5"'}, "training.steps is '5': input should be a valid integer"),
+        ({"old": "steps = 3", "new": "steps = 5.0"}, "training.steps is 5.0: input should be a valid integer"),
+        ({"old": "steps = 3", "new": "steps = true"}, "training.steps is true: input should be a valid integer"),
+        ({"extra": '[lora]\nalpha = "1"'}, "lora.alpha is '1': input should be a valid number"),
+        ({"extra": '[samples]\nbefore_training = "yes"'}, "samples.before_training is 'yes': input should be a valid"),
+        ({"extra": '[devices]\nuse = ["cuda:²"]'}, "'cuda:²' is no device; write auto, cpu, or cuda: and a number"),
+        ({"extra": '[devices]\nuse = ["cuda:99999999999999999999"]'}, "is no device"),
+        ({"extra": '[devices]\nuse = ["cuda:64"]'}, "a number from 0 to 63"),
+        ({"extra": '[devices]\nuse = ["cuda:0", "cuda:00"]'}, "'cuda:00' is no device"),
         ({"extra": "[samples]\n[samples]"}, "is not valid TOML"),
     ],
 )
@@ -123,3 +157,23 @@ def test_dataset_folders(tmp_path: Path):
     for name in ("demo:nobody", "demo:", "demo:../profiles", "demo:loranne/.."):
         with pytest.raises(ProfileError, match="There is no demo dataset"):
             dataset_folder(name)
+
+
+def test_a_home_folder_that_is_not_there_is_named(tmp_path: Path):
+    # Symptom: RuntimeError, could not determine home directory.
+    with pytest.raises(ProfileError, match="There is no home folder ~nosuch"):
+        dataset_folder("~nosuch/pictures")
+    profile = read_profile(
+        profile_with(tmp_path, old='engine = "pocket"', new='engine = "pocket"\nweights = "~nosuch"')
+    )
+    with pytest.raises(ProfileError, match="There is no home folder ~nosuch"):
+        with_absolute_weights(profile, base=tmp_path)
+
+
+@pytest.mark.parametrize("weights", ["", "own.safetensors", "../own.safetensors", "/data/own.safetensors"])
+def test_relative_weights_lie_beside_their_profile(tmp_path: Path, weights: str):
+    # Symptom: they were looked for in the current folder of the trainer.
+    new = f'engine = "pocket"\nweights = "{weights}"'
+    profile = read_profile(profile_with(tmp_path, old='engine = "pocket"', new=new))
+    found = with_absolute_weights(profile, base=tmp_path).model.weights
+    assert found == (str((tmp_path / weights).resolve()) if weights else "")

@@ -16,7 +16,19 @@ from tests.support.jobs import small_job
 from tests.support.trainer_process import EXIT_WAIT_S, trainer
 
 from diffusionforce.runs import RunFolder, RunHeldOut, read_telemetry
-from diffusionforce.wire import Checkpoint, Command, Done, Failed, Hello, Sample, Step, Stopped, Warn, encode
+from diffusionforce.wire import (
+    PASSING_JOB_NAME,
+    Checkpoint,
+    Command,
+    Done,
+    Failed,
+    Hello,
+    Sample,
+    Step,
+    Stopped,
+    Warn,
+    encode,
+)
 
 STOP, SAVE, SAMPLE = (encode(Command(command=command)) for command in ("stop", "save", "sample"))
 MANY = 100_000
@@ -243,6 +255,26 @@ def test_a_refused_job_names_every_problem_and_leaves_nothing(tmp_path: Path):
     assert isinstance(messages[0], Failed) and "has no pictures" in messages[0].sentence
     assert f"{tmp_path / 'missing'} is not there" in messages[0].hint
     assert {path.name for path in tmp_path.rglob("*")} == {"empty", "job.toml"}
+
+
+def test_a_job_file_made_to_be_handed_over_is_gone_once_it_is_read(tmp_path: Path):
+    # Symptom: a command line that was killed left its job in the folder for temporary files.
+    (tmp_path / "passing").mkdir()
+    with trainer(small_job(tmp_path), job_file=tmp_path / "passing" / PASSING_JOB_NAME) as child:
+        child.wait_for("hello")
+        assert not (tmp_path / "passing").exists()
+        assert child.finish()[1] == 0
+
+
+@posix
+def test_a_picture_with_a_name_that_is_not_utf8_does_not_silence_the_trainer(tmp_path: Path):
+    # Symptom: no record at all, because the warning and then the failure could not be encoded.
+    job = small_job(tmp_path)
+    (job.dataset_dir / "b\udcfcd.png").write_bytes(b"")
+    with trainer(job) as child:
+        messages, code = child.finish()
+    assert (messages[-1].kind, code) == ("done", 0)
+    assert any(isinstance(message, Warn) and r"b\udcfcd.png" in message.sentence for message in messages)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The state of the run that is going on, kept up to date from what the engine reports."""
 
+import contextlib
 import sys
 import threading
 import time
@@ -34,18 +35,26 @@ class Ledger:
                 self._write()
 
     def close(self, end: End) -> None:
-        """Write down how the run ended; unfinished files make room for it."""
+        """Write down how the run ended; unfinished files make room for it. Never fails: there is more to be told."""
         with self._lock:
             self._state = _ended(self._state, end)
-            self.folder.make_room()
+            try:
+                self.folder.make_room()
+            except OSError as error:
+                _log(f"Unfinished files could not be removed: {error}")
             self._write()
 
     def _write(self) -> None:
         try:
             self.folder.write_state(self._state)
         except UserError as error:
-            sys.stderr.write(f"The state of the run could not be written: {error}\n")
+            _log(f"The state of the run could not be written: {error}")
         self._written_at_s = time.monotonic()
+
+
+def _log(line: str) -> None:
+    with contextlib.suppress(OSError):  # The log may lie on the same disk.
+        sys.stderr.write(f"{line}\n")
 
 
 def _after(state: RunState, message: Message) -> tuple[RunState, bool]:

@@ -2,9 +2,11 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
-from diffusionforce.datasets import Dataset, read_folder
-from diffusionforce.errors import DiskError, UserError
+from diffusionforce.datasets import Finding, read_folder
+from diffusionforce.errors import DiskError, RunFolderError, UserError
 from diffusionforce.job import Job, Profile
 from diffusionforce.runs import RunFolder
 
@@ -13,32 +15,36 @@ _LORA_BYTES_PER_RANK = {"pocket": MIB // 10, "musubi": 10 * MIB}
 _NOTES_BYTES = 16 * MIB
 
 
-def check(job: Job) -> Dataset:
-    """Return the dataset of a job that could start.
+def check(job: Job) -> tuple[Finding, ...]:
+    """Return what is odd about the pictures of a job that could start, those that measure it included.
 
     Raises:
         UserError: The first problem; the hint names the others.
     """
     problems: list[UserError] = []
-    dataset = _collect(problems, lambda: read_folder(job.dataset_dir))
+    findings = _findings(problems, job.dataset_dir)
     if job.held_out_dir is not None:
-        held_out_dir = job.held_out_dir
-        _collect(problems, lambda: read_folder(held_out_dir))
+        odd = _findings(problems, job.held_out_dir)
+        findings += [replace(finding, sentence=f"Held-out pictures: {finding.sentence}") for finding in odd]
     _collect(problems, lambda: RunFolder.check(job.run_dir))
     _collect(problems, lambda: check_free_space(job))
-    if dataset is None or problems:
+    if problems:
         raise _all_in_one(problems)
-    return dataset
+    return tuple(findings)
 
 
 def check_free_space(job: Job) -> None:
     """Refuse a run whose files the disk cannot hold.
 
     Raises:
+        RunFolderError: The folder is on no disk, like `/proc`.
         DiskError: Too little space is free; both numbers are named.
     """
     place = next(path for path in (job.run_dir, *job.run_dir.parents) if path.is_dir())
-    free_bytes, needed_bytes = shutil.disk_usage(place).free, needed_space_bytes(job.profile)
+    usage = shutil.disk_usage(place)
+    if usage.total == 0:
+        raise RunFolderError(f"{place} is not writable.", hint="Choose a folder on a disk.")
+    free_bytes, needed_bytes = usage.free, needed_space_bytes(job.profile)
     if free_bytes < needed_bytes:
         raise DiskError(
             f"The disk with {place} has {_shown(free_bytes)} free, the run needs about {_shown(needed_bytes)}.",
@@ -56,12 +62,19 @@ def needed_space_bytes(profile: Profile) -> int:
     return num_passes * len(samples.prompts) * sample_bytes + num_saves * lora_bytes + _NOTES_BYTES
 
 
-def _collect(problems: list[UserError], check: Callable[[], Dataset | None]) -> Dataset | None:
+def _findings(problems: list[UserError], folder: Path) -> list[Finding]:
     try:
-        return check()
+        return list(read_folder(folder).findings)
     except UserError as problem:
         problems.append(problem)
-        return None
+        return []
+
+
+def _collect(problems: list[UserError], check: Callable[[], None]) -> None:
+    try:
+        check()
+    except UserError as problem:
+        problems.append(problem)
 
 
 def _all_in_one(problems: list[UserError]) -> UserError:

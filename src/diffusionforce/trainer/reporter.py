@@ -106,11 +106,10 @@ class Reporter:
     def __init__(self, stream: io.FileIO) -> None:
         self._lock = threading.Lock()
         self._has_ended = False
-        self._pipe = Outlet(stream, name="telemetry", on_error=self._on_reader_gone)
-        self._outlets = [self._pipe]
+        self._outlets = [Outlet(stream, name="telemetry", on_error=self._on_reader_gone)]
 
     def open_file(self, path: Path) -> None:
-        """Also write to a file from now on.
+        """Also write to a file from now on. If that fails later, a warning goes to whoever reads, unless all is said.
 
         Raises:
             OSError: The file cannot be opened.
@@ -118,8 +117,7 @@ class Reporter:
 
         def warn(error: OSError) -> None:
             problem = storage_error(error, path)
-            warning = Warn(sentence=f"{problem.sentence} The telemetry is no longer kept.", hint=problem.hint)
-            self._pipe.offer(encode(warning), is_progress=False)
+            self.report(Warn(sentence=f"{problem.sentence} The telemetry is no longer kept.", hint=problem.hint))
 
         file = io.FileIO(path, "ab")
         with self._lock:

@@ -20,7 +20,7 @@ from diffusionforce.trainer.ledger import Ledger
 from diffusionforce.trainer.reporter import Reporter
 from diffusionforce.trainer.requests import Requests
 from diffusionforce.trainer.streams import Log
-from diffusionforce.wire import End, Failed, Hello, Message, Stopped, Warn
+from diffusionforce.wire import PASSING_JOB_NAME, End, Failed, Hello, Message, Stopped, Warn
 
 LoadEngine = Callable[[Profile], Engine]
 
@@ -38,13 +38,14 @@ class Session:
         self._reporter = reporter
         self._requests = requests
         self._load_engine = load_engine
-        self._place = Path.cwd()
+        self._place = Path()
         self._ledger: Ledger | None = None
         self._log: Log | None = None
         self._has_greeted = False
 
     def run(self, job_file: Path) -> int:
         """Train, report how it ended, and return the exit code of the process."""
+        self._place = job_file.parent
         end, code = self._train_to_an_end(job_file)
         self._requests.close()
         if isinstance(end, Failed):
@@ -62,11 +63,12 @@ class Session:
         if self._has_greeted:
             self._reporter.report(warning)
         else:
-            sys.stderr.write(f"{warning.sentence}\n")
+            with contextlib.suppress(OSError):  # Whoever reads the log may be gone.
+                sys.stderr.write(f"{warning.sentence}\n")
 
     def _train_to_an_end(self, job_file: Path) -> tuple[End, int]:
         try:
-            return self._train(read_job(job_file)), EXIT_OK
+            return self._train(_taken_over(job_file)), EXIT_OK
         except KeyboardInterrupt:
             return self._interrupted(), EXIT_OK
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the trainer's one door: every end is reported.
@@ -74,7 +76,7 @@ class Session:
 
     def _train(self, job: Job) -> End:
         self._place = job.run_dir
-        dataset = preflight.check(job)
+        findings = preflight.check(job)
         engine = self._load_engine(job.profile)
         engine.check(job)
         if self._requests.stop_requested:
@@ -82,7 +84,7 @@ class Session:
         folder = self._open_folder(job)
         self._report(_hello(job))
         self._has_greeted = True
-        for finding in dataset.findings:
+        for finding in findings:
             self._report(Warn(sentence=finding.sentence, hint=finding.hint))
         end = engine.train(job, output=folder, report=self._report, controls=self._requests)
         return end.model_copy(update={"lora": _inside(folder, end.lora)})
@@ -106,6 +108,17 @@ class Session:
         if self._ledger is None:
             return Stopped(step=0)
         return Stopped(step=self._ledger.state.step, lora=self._ledger.folder.newest_checkpoint())
+
+
+def _taken_over(job_file: Path) -> Job:
+    """Return the job in a file; a file made only to hand it over is removed, since our parent may be gone."""
+    try:
+        return read_job(job_file)
+    finally:
+        if job_file.name == PASSING_JOB_NAME:
+            with contextlib.suppress(OSError):
+                job_file.unlink()
+                job_file.parent.rmdir()
 
 
 def _write_to_log(end: Failed, *, with_detail: bool) -> None:

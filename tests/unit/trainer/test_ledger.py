@@ -77,3 +77,15 @@ def test_a_disk_that_refuses_the_state_does_not_stop_the_training(
     ledger.note(HeldOut(step=0, loss=0.5))
     ledger.close(Stopped(step=1))
     assert capsys.readouterr().err.count("The disk is full.") == 2
+
+
+def test_nothing_on_a_disk_keeps_the_end_from_being_told(run: RunFolder, monkeypatch: pytest.MonkeyPatch):
+    # Symptom: an unfinished file that could not be removed, or a full log, cost the run its last record.
+    def refuse(*arguments: object) -> None:
+        raise OSError("no")
+
+    ledger = Ledger(run)
+    monkeypatch.setattr(run, "make_room", refuse)
+    monkeypatch.setattr(ledger_module.sys.stderr, "write", refuse)
+    ledger.close(Stopped(step=1))
+    assert run.read_state().state == "stopped"

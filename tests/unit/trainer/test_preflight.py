@@ -15,12 +15,31 @@ MIB = 1024**2
 
 
 def free_bytes(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**12, 10**12 - free, free))
 
 
-def test_a_good_job_gives_its_dataset(tmp_path: Path):
-    assert len(preflight.check(small_job(tmp_path)).items) == 3
+def test_a_good_job_gives_no_findings_and_writes_nothing(tmp_path: Path):
+    assert preflight.check(small_job(tmp_path)) == ()
     assert not (tmp_path / "run").exists()
+
+
+def test_what_is_odd_about_the_held_out_pictures_is_told_too(tmp_path: Path):
+    # Symptom: the loss was measured on fewer pictures than lay in the folder, and nothing said so.
+    held_out_dir = picture_folder(tmp_path / "held")
+    job = small_job(tmp_path).model_copy(update={"held_out_dir": held_out_dir})
+    (job.dataset_dir / "1.txt").unlink()
+    (held_out_dir / "2.png").write_bytes(b"")
+    findings = preflight.check(job)
+    assert [finding.path.parent for finding in findings] == [job.dataset_dir, held_out_dir]
+    assert findings[1].sentence.startswith("Held-out pictures: 2.png ")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_place_on_no_disk_is_not_called_a_full_disk(tmp_path: Path):
+    # Symptom: `--out /proc/x` was told to free some space.
+    job = small_job(tmp_path).model_copy(update={"run_dir": Path("/proc/x")})
+    with pytest.raises(RunFolderError, match="/proc is not writable"):
+        preflight.check(job)
 
 
 def no_captions(folder: Path) -> None:

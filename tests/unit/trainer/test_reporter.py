@@ -134,6 +134,17 @@ def test_a_full_disk_is_a_warning_in_the_pipe(pipe: tuple[int, io.FileIO]):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_disk_that_fills_up_with_the_end_adds_nothing_after_it(pipe: tuple[int, io.FileIO]):
+    # Symptom: a warning after `done`, which readers take for the last record.
+    reader, writer = pipe
+    reporter = Reporter(writer)
+    reporter.open_file(Path("/dev/full"))
+    reporter.report(DONE)
+    reporter.close()
+    assert read_all(reader) == [DONE]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_an_error_is_told_once():
     errors: list[OSError] = []
     outlet = Outlet(io.FileIO("/dev/full", "wb"), name="test", on_error=errors.append)

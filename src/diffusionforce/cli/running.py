@@ -4,15 +4,26 @@ import argparse
 import contextlib
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
 from diffusionforce.cli.child import StopRequests, TrainerChild
 from diffusionforce.cli.progress import RunView
+from diffusionforce.cli.subject import fitted
 from diffusionforce.cli.words import closing_lines
 from diffusionforce.errors import ProfileError, UserError
-from diffusionforce.job import Job, Profile, changed, dataset_folder, find_profile, read_profile, write_job
+from diffusionforce.job import (
+    Job,
+    Profile,
+    changed,
+    dataset_folder,
+    find_profile,
+    read_profile,
+    with_absolute_weights,
+    write_job,
+)
 from diffusionforce.runs import RunFolder, RunState, new_run_dir
 from diffusionforce.wire import End, Failed, Hello, Stopped, encode, require_protocol
 
@@ -25,8 +36,11 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         UserError: The arguments or the profile are refused.
     """
-    job = job_of(options)
+    told: list[str] = []
+    job = job_of(options, tell=told.append)
     RunFolder.check(job.run_dir)
+    if not options.json:
+        sys.stdout.write("".join(f"{line}\n" for line in told))
     follow = _pass_through if options.json else _watch
     stops = StopRequests()
     with stops.counted(), tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
@@ -35,25 +49,33 @@ def run(options: argparse.Namespace) -> int:
         return follow(job, job_file, stops)
 
 
-def job_of(options: argparse.Namespace) -> Job:
+def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = None) -> Job:
     """Return the job that the arguments ask for; relative paths start at the current folder.
+
+    Args:
+        options: The arguments.
+        tell: Told what was found out about the pictures, one line each.
 
     Raises:
         ProfileError: There is no such profile, or a value is refused.
     """
     path = find_profile(options.profile)
-    profile = read_profile(path)
+    profile = with_absolute_weights(read_profile(path), base=path.parent)
     if options.steps is not None:
         profile = _with_steps(profile, options.steps)
     if options.devices is not None:
         devices = [device.strip() for device in options.devices.split(",")]
         profile = changed(profile, {"devices.use": devices}, origin="--devices")
-    dataset_dir, held_out_dir = _pictures(options, profile, profile_dir=path.parent)
+    dataset_dir = _dataset_dir(options, profile, profile_dir=path.parent)
+    trigger = getattr(options, "trigger", None) or ""
+    profile, line = fitted(profile, dataset_dir, profile_dir=path.parent, trigger=trigger)
+    if line and tell is not None:
+        tell(line)
     return Job(
         profile_name=path.stem,
         profile=profile,
         dataset_dir=dataset_dir,
-        held_out_dir=held_out_dir,
+        held_out_dir=_held_out_dir(profile, dataset_dir, profile_dir=path.parent),
         run_dir=Path(options.out).expanduser().absolute() if options.out else new_run_dir(path.stem),
     )
 
@@ -67,18 +89,24 @@ def _with_steps(profile: Profile, steps: str) -> Profile:
     return changed(without_warmup, {"training.warmup_steps": warmup_steps}, origin="--steps")
 
 
-def _pictures(options: argparse.Namespace, profile: Profile, *, profile_dir: Path) -> tuple[Path, Path | None]:
-    """Return the folders to train on and to measure with; a profile's held-out pictures fit its own dataset only."""
-    own = profile.dataset
+def _dataset_dir(options: argparse.Namespace, profile: Profile, *, profile_dir: Path) -> Path:
+    """Return the folder to train on."""
     if options.dataset:
-        return dataset_folder(options.dataset, base=Path.cwd()), None
-    if not own.folder:
+        return dataset_folder(options.dataset, base=Path.cwd())
+    if not profile.dataset.folder:
         raise ProfileError(
             f"The profile {profile.title!r} names no dataset.",
             hint="Give a folder of captioned pictures with --dataset DIR.",
         )
-    held_out = dataset_folder(own.held_out_folder, base=profile_dir) if own.held_out_folder else None
-    return dataset_folder(own.folder, base=profile_dir), held_out
+    return dataset_folder(profile.dataset.folder, base=profile_dir)
+
+
+def _held_out_dir(profile: Profile, dataset_dir: Path, *, profile_dir: Path) -> Path | None:
+    """Return the folder to measure with; a profile's held-out pictures fit its own dataset only."""
+    own = profile.dataset
+    if not own.held_out_folder or dataset_folder(own.folder, base=profile_dir) != dataset_dir:
+        return None
+    return dataset_folder(own.held_out_folder, base=profile_dir)
 
 
 def _pass_through(job: Job, job_file: Path, stops: StopRequests) -> int:

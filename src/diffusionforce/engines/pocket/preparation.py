@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from diffusionforce.datasets import read_folder
+from diffusionforce.datasets import num_captions_without, read_folder
 from diffusionforce.engines.pocket.config import MAX_WORDS
 from diffusionforce.engines.pocket.dataset import (
     MAX_WORLD_PICTURES,
@@ -28,7 +28,7 @@ Stage = Literal["model", "text", "pictures", "samples", "held_out"]
 Announce = Callable[[Preparing | Warn], None]
 """Told how far the work is, and what the user should know."""
 
-_SMALLEST_SET_TO_SPLIT = 8
+SMALLEST_SET_TO_SPLIT = 8
 _SHARE_HELD_OUT = 0.1
 _MOST_HELD_OUT = 6
 
@@ -64,9 +64,10 @@ def prepare(job: Job, encoder: TextEncoder, *, announce: Announce) -> Materials:
         read_folder(job.dataset_dir).items,
         None if job.held_out_dir is None else read_folder(job.held_out_dir).items,
     )
-    warning = about_long_captions([item.caption for item in (*training, *held_out)])
-    if warning:
-        announce(warning)
+    captions = [item.caption for item in (*training, *held_out)]
+    for warning in (about_long_captions(captions), about_trigger(captions, trigger=profile.dataset.trigger)):
+        if warning:
+            announce(warning)
     everything = _prepared((*training, *held_out), encoder, profile, announce)
     own = _part(everything, range(len(training)))
     world = _world(encoder, profile)
@@ -95,7 +96,7 @@ def split_items(
     """
     if held_out is not None:
         return items, held_out
-    if len(items) < _SMALLEST_SET_TO_SPLIT:
+    if len(items) < SMALLEST_SET_TO_SPLIT:
         return items, ()
     count = min(_MOST_HELD_OUT, max(1, round(len(items) * _SHARE_HELD_OUT)))
     every = len(items) // count
@@ -113,6 +114,18 @@ def about_long_captions(captions: Sequence[str]) -> Warn | None:
     return Warn(
         sentence=f"{which} longer than the {MAX_WORDS} words that the pocket model reads; the rest is ignored.",
         hint="Put what matters first.",
+    )
+
+
+def about_trigger(captions: Sequence[str], *, trigger: str) -> Warn | None:
+    """A warning if some captions do not name the subject that the LoRA is to be called by."""
+    num_without = num_captions_without(trigger, captions)
+    if not num_without:
+        return None
+    verb = "does" if num_without == 1 else "do"
+    return Warn(
+        sentence=f"{num_without} of {len(captions)} captions {verb} not contain {trigger}.",
+        hint="Write the word into every caption, so that it calls your subject.",
     )
 
 

@@ -18,13 +18,13 @@ from diffusionforce.engines.pocket.microbatches import InTurn, PieceRunner, Pipe
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import HeldOutLoss
 from diffusionforce.engines.pocket.precision import Precision, limit_cpu_threads, sampling_precision, training_precision
-from diffusionforce.engines.pocket.preparation import Materials, prepare
+from diffusionforce.engines.pocket.preparation import SMALLEST_SET_TO_SPLIT, Materials, prepare
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
 from diffusionforce.engines.pocket.weights import FAMILY, check_weights, load_base, shipped_weights
 from diffusionforce.errors import ProfileError
-from diffusionforce.job import Job
+from diffusionforce.job import Job, expanded
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
 
@@ -44,6 +44,8 @@ class PocketEngine:
         _require(sampling == "logit_normal", "training.timestep_sampling", sampling, "logit_normal")
         _require(profile.samples.num_frames == 1, "samples.num_frames", profile.samples.num_frames, "1 (pictures)")
         config = check_weights(_weights_path(job))
+        rank = profile.lora.rank
+        _require(rank <= config.width, "lora.rank", rank, f"{config.width} or less, the width of the model")
         choose_devices(profile.devices.use, num_blocks=config.num_blocks)
 
     def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> Done | Stopped:
@@ -141,7 +143,8 @@ class _Run:
         self._report(
             Warn(
                 sentence="The dataset is too small to keep pictures back, so no held-out loss is measured.",
-                hint="Name a folder of further pictures under dataset.held_out_folder in the profile.",
+                hint=f"Use {SMALLEST_SET_TO_SPLIT} or more pictures, or a profile that names both dataset.folder and "
+                "dataset.held_out_folder.",
             )
         )
         return None
@@ -260,7 +263,7 @@ def _require(holds: bool, field: str, value: object, allowed: str) -> None:
 
 def _weights_path(job: Job) -> Path:
     named = job.profile.model.weights
-    return Path(named).expanduser() if named else shipped_weights()
+    return expanded(named) if named else shipped_weights()
 
 
 def _steps_with_samples(job: Job) -> frozenset[int]:

@@ -25,9 +25,10 @@ FILE_NAME = "pocket_dit.safetensors"
 
 _TRANSFORMER = "transformer."
 _TEXT_ENCODER = "text_encoder."
-_GET_AGAIN = (
-    "Install DiffusionForce again to bring the file back, or leave model.weights empty in the profile to use the "
-    "weights that come with it."
+_GET_AGAIN = "Install DiffusionForce again to bring the file back."
+_NAME_ANOTHER = (
+    "Name another file under model.weights in the profile, or leave it empty to use the weights that come with "
+    "DiffusionForce."
 )
 
 
@@ -107,18 +108,23 @@ def _read(path: Path) -> tuple[PocketConfig, dict[str, Tensor]]:
 
 def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise WeightsError(f"The weights of the pocket model are missing: there is no file {path}.", hint=_GET_AGAIN)
+        raise WeightsError(f"The weights of the pocket model are missing: there is no file {path}.", hint=_hint(path))
     return path
+
+
+def _hint(path: Path) -> str:
+    """Say how to come by good weights: ours come with the program, others from whoever named them."""
+    return _GET_AGAIN if path == shipped_weights() else _NAME_ANOTHER
 
 
 def _config_of(path: Path, metadata: Mapping[str, str] | None) -> PocketConfig:
     if not metadata or metadata.get("family") != FAMILY or "config" not in metadata:
-        raise WeightsError(f"{path} does not hold the pocket model.", hint=_GET_AGAIN)
+        raise WeightsError(f"{path} does not hold the pocket model.", hint=_hint(path))
     return PocketConfig.from_json(metadata["config"])
 
 
 def _damaged(path: Path, error: Exception) -> WeightsError:
-    return WeightsError(f"The weights in {path} are damaged or cut short.", hint=_GET_AGAIN, detail=str(error))
+    return WeightsError(f"The weights in {path} are damaged or cut short.", hint=_hint(path), detail=str(error))
 
 
 def _require_same_keys(path: Path, parts: Mapping[str, nn.Module], tensors: Mapping[str, Tensor]) -> None:
@@ -136,6 +142,6 @@ def _require_same_keys(path: Path, parts: Mapping[str, nn.Module], tensors: Mapp
         raise WeightsError(
             f"{path} does not fit the pocket model: {len(missing)} tensors are missing, {len(unexpected)} are not "
             f"known and {len(misshapen)} have another shape.",
-            hint=_GET_AGAIN,
+            hint=_hint(path),
             detail=f"missing: {missing}\nunknown: {unexpected}\nshape: {misshapen}",
         )

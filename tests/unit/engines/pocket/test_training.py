@@ -10,6 +10,7 @@ from PIL import Image
 from tests.support.jobs import picture_folder, small_job
 
 from diffusionforce.engines.pocket.lora import load_lora
+from diffusionforce.engines.pocket.preparation import about_trigger
 from diffusionforce.engines.pocket.stepper import DivergedError
 from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.engines.pocket.weights import load_base
@@ -198,7 +199,9 @@ def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
 
 def test_small_datasets_are_not_split_and_larger_ones_are(tmp_path: Path) -> None:
     small = Run(tiny_job(tmp_path / "small", steps=1))
-    assert any("too small" in warning.sentence for warning in small.of_kind(Warn))
+    (warning,) = [warning for warning in small.of_kind(Warn) if "too small" in warning.sentence]
+    # Symptom: the hint named a setting that does nothing for a dataset chosen with --dataset.
+    assert warning.hint.startswith("Use 8 or more pictures, or a profile that names both")
     folder = picture_folder(tmp_path / "ten", num_pictures=3)
     for index in range(3, 10):
         Image.new("RGB", (64, 64), (20 * index, 90, 0)).save(folder / f"{index}.png")
@@ -215,12 +218,33 @@ def test_long_captions_are_told_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("trigger", "sentence"),
+    [
+        ("", None),
+        ("FOX", None),
+        ("lake", "1 of 3 captions does not contain lake."),
+        ("Zyx", "3 of 3 captions do not contain Zyx."),
+    ],
+)
+def test_captions_without_the_trigger_are_told_about(trigger: str, sentence: str | None) -> None:
+    warning = about_trigger(["a fox at a lake", "lake and fox", "a fox"], trigger=trigger)
+    assert (warning.sentence if warning else None) == sentence
+
+
+def test_a_run_tells_of_captions_without_the_trigger(tmp_path: Path) -> None:
+    run = Run(tiny_job(tmp_path, steps=1, dataset__trigger="Glorbix"))
+    assert any("3 of 3 captions do not contain Glorbix" in warning.sentence for warning in run.of_kind(Warn))
+
+
+@pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
         ({"model__family": "wan"}, ProfileError, "model.family = 'wan'"),
         ({"training__timestep_sampling": "flux2_shift"}, ProfileError, "timestep_sampling = 'flux2_shift'"),
         ({"samples__num_frames": 9}, ProfileError, "num_frames = 9"),
         ({"model__weights": "/nowhere/x.safetensors"}, WeightsError, "/nowhere/x.safetensors"),
+        ({"model__weights": "~nosuch/x.safetensors"}, ProfileError, "no home folder ~nosuch"),
+        ({"lora__rank": 257}, ProfileError, "lora.rank = 257. Write 256 or less"),
         ({"devices__use": ["cuda:7"]}, DeviceError, "cuda:7"),
         ({"devices__use": ["cpu"] * 11}, DeviceError, "11 devices"),
     ],

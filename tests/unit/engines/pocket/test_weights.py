@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tests.support.pocket_models import TINY, tiny_text_encoder, tiny_transformer
 
+from diffusionforce.engines.pocket import weights
 from diffusionforce.engines.pocket.config import PocketConfig
 from diffusionforce.engines.pocket.objective import flow_loss
 from diffusionforce.engines.pocket.weights import FAMILY, check_weights, encode_base, load_base, shipped_weights
@@ -59,7 +60,16 @@ def test_a_written_file_is_read_again(tiny_file: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"missing.*nowhere\.safetensors") as caught:
         load_base(tmp_path / "nowhere.safetensors")
-    assert "Install DiffusionForce again" in caught.value.hint
+    # Symptom: somebody whose profile named a file of their own was told to install the program again.
+    assert caught.value.hint.startswith("Name another file under model.weights")
+
+
+def test_weights_of_ours_that_are_missing_come_back_by_installing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "shipped_weights", lambda: tmp_path / "ours.safetensors")
+    with pytest.raises(WeightsError, match="Install DiffusionForce again"):
+        load_base()
 
 
 @pytest.mark.parametrize("kept", [0, 7, 5000, -10])

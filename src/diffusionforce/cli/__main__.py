@@ -2,7 +2,7 @@
 
 import sys
 
-from diffusionforce.cli.app import main
+from diffusionforce.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

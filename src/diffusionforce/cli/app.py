@@ -1,6 +1,7 @@
 """Arguments, the choice of a command, and the one place where an error becomes words for the terminal."""
 
 import argparse
+import contextlib
 import importlib
 import os
 import subprocess
@@ -11,12 +12,17 @@ from pathlib import Path
 from typing import NoReturn
 
 import diffusionforce
-from diffusionforce.cli import listing, running
+from diffusionforce.cli import EXIT_INTERRUPTED, listing, running
+from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
-from diffusionforce.runs import RunFolder
+from diffusionforce.runs import RunFolder, shortened
 from diffusionforce.wire import Failed, encode
 
-EXIT_FAILED = 1
+EXIT_FAILED, EXIT_BUG = 1, 2
+
+
+_RUN = """Train a LoRA. Ctrl-C stops after the step and keeps what there is; again, it breaks the step off; a third
+time, it ends the trainer at once. Exit code: 0 done or stopped, 1 a problem, 2 a bug, 130 ended at once."""
 
 
 class UsageError(UserError):
@@ -40,25 +46,40 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit code: 0 done, stopped or shown, 1 a problem to act on, 2 a bug of ours.
+    """Run one command and return the exit code.
+
+    0: done, stopped or shown. 1: a problem to act on. 2: a bug of ours. 130: Ctrl-C ended us, or, pressed three
+    times, the trainer.
 
     Args:
         arguments: What follows the program's name; None takes it from the process.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["bench"]:
-        return _bench(given[1:])  # Its arguments are its own; argparse would claim those that look like options.
+    make_streams_fit()
     try:
-        options = parser().parse_args(given)
-        return options.execute(options)
-    except UserError as error:
-        _tell(error, as_json="--json" in given)
-        return EXIT_FAILED
+        code = _execute(given)
+        sys.stdout.flush()
+        return code
     except BrokenPipeError:
-        sys.stderr.close()  # Whoever read our output has read enough; leave without a word at shutdown.
+        silence(sys.stdout)  # Whoever read our output has read enough.
         return EXIT_FAILED
     except KeyboardInterrupt:
-        return 130
+        return EXIT_INTERRUPTED
+    except UserError as error:
+        problem, code = error, EXIT_FAILED
+    except OSError as error:
+        problem, code = _in_words(error), EXIT_FAILED
+    except Exception as error:  # noqa: BLE001 - the command line's one door: every end is told.
+        problem, code = _bug(error), EXIT_BUG
+    _tell(problem, as_json="--json" in given, with_detail=code == EXIT_BUG)
+    return code
+
+
+def _execute(given: Sequence[str]) -> int:
+    if given[:1] == ["bench"]:
+        return _bench(given[1:])  # Its arguments are its own; argparse would claim those that look like options.
+    options = parser().parse_args(given)
+    return options.execute(options)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -67,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"DiffusionForce {diffusionforce.__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
-    run = commands.add_parser("run", help="train", description="Train a LoRA. Ctrl-C stops and keeps what there is.")
+    run = commands.add_parser("run", help="train", description=_RUN)
     run.add_argument("profile", metavar="PROFILE", help="a built-in profile, or the path of a .toml file")
     run.add_argument("--dataset", metavar="DIR", help="folder of pictures with a .txt caption beside each")
     run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")
@@ -80,6 +101,7 @@ def parser() -> argparse.ArgumentParser:
     profiles.set_defaults(execute=listing.show_profiles)
 
     runs = commands.add_parser("runs", help="list the runs in your data folder, the newest first")
+    runs.add_argument("--json", action="store_true", help="print one JSON record a run")
     runs.set_defaults(execute=listing.show_runs)
 
     doctor = commands.add_parser("doctor", help="look at the machine and say what works and what to do")
@@ -95,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _open_window(options: argparse.Namespace) -> int:
-    run = RunFolder.open(Path(options.run)).root if options.run else None
+    run = RunFolder.open(Path(options.run)).root if options.run is not None else None
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
     if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
         raise WindowError(
@@ -119,9 +141,34 @@ def _bench(arguments: Sequence[str]) -> int:
     return subprocess.run(command, check=False).returncode
 
 
-def _tell(error: UserError, *, as_json: bool) -> None:
+def _in_words(error: OSError) -> UserError:
+    """Return the user error for a file, or our output, that the system refuses."""
+    detail = "".join(traceback.format_exception(error))
+    try:
+        sys.stdout.flush()
+    except OSError:
+        silence(sys.stdout)
+        return UserError(f"The output cannot be written: {error.strerror or error}.", detail=detail)
+    if isinstance(error.filename, str | os.PathLike):
+        name = shortened(Path(error.filename))
+        return UserError(f"{name} cannot be used: {error.strerror}.", hint="Check the path.", detail=detail)
+    return UserError(f"The system refused something that we need: {error.strerror or error}.", detail=detail)
+
+
+def _bug(error: Exception) -> UserError:
+    words = (str(error).strip().splitlines() or ["no message"])[0][:200]
+    return UserError(
+        f"This is a bug in DiffusionForce ({type(error).__name__}: {words}).",
+        hint="Please report it, with the detail.",
+        detail="".join(traceback.format_exception(error)),
+    )
+
+
+def _tell(error: UserError, *, as_json: bool, with_detail: bool) -> None:
     if as_json:
-        sys.stdout.buffer.write(encode(Failed(sentence=error.sentence, hint=error.hint, detail=error.detail)))
-        sys.stdout.buffer.flush()
+        write_bytes(encode(Failed(sentence=error.sentence, hint=error.hint, detail=error.detail)))
     else:
-        sys.stderr.write("".join(f"{line}\n" for line in (error.sentence, error.hint) if line))
+        lines = (error.detail.rstrip() if with_detail else "", error.sentence, error.hint)
+        with contextlib.suppress(OSError):  # There is no further place to tell it.
+            sys.stderr.write("".join(f"{line}\n" for line in lines if line))
+            sys.stderr.flush()

@@ -13,13 +13,14 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
-from typing import BinaryIO
+from types import FrameType, TracebackType
 
+from diffusionforce.cli.output import write_bytes
 from diffusionforce.wire import Command, Message, StreamDecoder, child_command, child_environment, encode
 
 TICK_S = 0.25
 NUM_LAST_WORDS = 20
+NUM_TO_KILL = 3
 
 
 class StopRequests:
@@ -30,6 +31,11 @@ class StopRequests:
 
     def __init__(self) -> None:
         self.count = 0
+
+    @property
+    def has_killed(self) -> bool:
+        """Whether there were so many requests that the trainer was ended at once."""
+        return self.count >= NUM_TO_KILL
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
@@ -46,26 +52,27 @@ class StopRequests:
 
 
 class TrainerChild:
-    """A trainer process.
+    """A trainer process; a context manager that does not leave it behind when we break down.
 
     Args:
         job_file: Its job.
         stops: Requests to stop; each makes the trainer stop less kindly than the one before.
-        copy_to: Binary stream for its telemetry, line by whole line; its log then goes to our standard error.
+        is_copied: Whether its telemetry goes to our standard output, line by whole line, and its log to our
+            standard error.
     """
 
-    def __init__(self, job_file: Path, *, stops: StopRequests, copy_to: BinaryIO | None = None) -> None:
+    def __init__(self, job_file: Path, *, stops: StopRequests, is_copied: bool = False) -> None:
         self._stops = stops
         self._num_stops_done = 0
         self._said: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._last_words: deque[str] = deque(maxlen=NUM_LAST_WORDS)
-        self._copy_to = copy_to
+        self._is_copied = is_copied
         self._process = subprocess.Popen(
             child_command(job_file),
             env=child_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if copy_to is None else None,
+            stderr=None if is_copied else subprocess.PIPE,
             start_new_session=os.name != "nt",
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
@@ -73,6 +80,18 @@ class TrainerChild:
         self._log_reader = threading.Thread(target=self._read_log, daemon=True)
         self._message_reader.start()
         self._log_reader.start()
+
+    def __enter__(self) -> "TrainerChild":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._stops.count = max(
+                self._stops.count, 1
+            )  # A training that nobody follows should keep what it has and end.
+            self.wait()
 
     def messages(self) -> Iterator[Message | None]:
         """Yield what the trainer says until it has said all, and None now and then while it is silent."""
@@ -106,7 +125,7 @@ class TrainerChild:
                 self._stop(harshness=self._num_stops_done)
 
     def _stop(self, *, harshness: int) -> None:
-        """Ask for a stop after the step (1), break the step off (2), or kill the process (3 and more)."""
+        """Ask for a stop after the step (1), break the step off (2), or kill the process (`NUM_TO_KILL` and more)."""
         if harshness == 1:
             assert self._process.stdin is not None
             self._process.stdin.write(encode(Command(command="stop")))
@@ -120,17 +139,12 @@ class TrainerChild:
         decoder = StreamDecoder()
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if self._copy_to is not None and line.endswith(b"\n"):
-                self._copy(line, self._copy_to)
+            if self._is_copied and line.endswith(b"\n"):
+                write_bytes(line)
             for message in decoder.feed(line):
                 self._said.put(message)
-
-    def _copy(self, line: bytes, copy_to: BinaryIO) -> None:
-        try:
-            copy_to.write(line)
-            copy_to.flush()
-        except OSError:  # Whoever read it is gone; the training goes on.
-            self._copy_to = None
+            self._last_words.extend(decoder.garbage)
+            decoder.garbage.clear()
 
     def _read_log(self) -> None:
         for line in self._process.stderr or ():

@@ -1,20 +1,40 @@
 """Commands that look and show: profiles, runs, the rig."""
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
+from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from diffusionforce.cli.words import change
+from diffusionforce.errors import RunFolderError
 from diffusionforce.job import builtin_profiles, read_profile
 from diffusionforce.rig import examine
-from diffusionforce.runs import RunFolder, data_dir, list_runs, runs_root
+from diffusionforce.runs import RunFolder, RunHeldOut, RunState, data_dir, list_runs, runs_root
+from diffusionforce.wire import to_json
 
 EXIT_OK, EXIT_PROBLEM = 0, 1
 _STATE_STYLES = {"running": "cyan", "done": "green", "stopped": "yellow", "failed": "red", "crashed": "red"}
 _FINDING_STYLES = {"problem": "red", "warning": "yellow", "note": "cyan", "good": "green"}
+
+
+class RunRecord(BaseModel):
+    """One run in `runs --json`; `lora` is relative to `dir`."""
+
+    kind: Literal["run"] = "run"
+    name: str
+    dir: str
+    state: str
+    step: int
+    num_steps: int
+    held_out_loss: RunHeldOut | None
+    lora: str
 
 
 def show_profiles(options: argparse.Namespace) -> int:
@@ -30,14 +50,19 @@ def show_profiles(options: argparse.Namespace) -> int:
 
 def show_runs(options: argparse.Namespace) -> int:
     """List the runs in the data folder; those whose process is gone are shown as crashed."""
-    console, runs = Console(), list_runs(runs_root())
-    if not runs:
-        console.print(f"No runs yet in {runs_root()}.", markup=False, highlight=False, soft_wrap=True)
+    root = runs_root()
+    found = list(_runs_with_states(root))
+    if options.json:
+        for run, state in found:
+            sys.stdout.buffer.write(to_json(_record(run, state)) + b"\n")
+        sys.stdout.buffer.flush()
         return EXIT_OK
-    table = Table("State", "Step", "Samples", "Held-out", "Folder", box=None, pad_edge=False)
-    for run in runs:
-        _add_run(table, run)
-    console.print(table)
+    lines = [Text(f"Runs in {root}, the newest first:" if found else f"No runs yet in {root}.")]
+    lines += _rows(found)
+    lines.append(Text("Runs that were made elsewhere with --out are not listed.", style="dim"))
+    console = Console()
+    for line in lines:
+        console.print(line, soft_wrap=True)  # No table: it shortens names in a narrow terminal.
     return EXIT_OK
 
 
@@ -58,12 +83,37 @@ def show_rig(options: argparse.Namespace) -> int:
     return EXIT_PROBLEM if any(finding.severity == "problem" for finding in report.findings) else EXIT_OK
 
 
-def _add_run(table: Table, run: RunFolder) -> None:
-    state = run.reconciled_state()
-    table.add_row(
-        Text(state.state, style=_STATE_STYLES[state.state]),
-        f"{state.step}/{state.num_steps}",
-        str(state.num_samples),
-        change(state.held_out_loss),
-        Text(run.root.name, no_wrap=True),
+def _runs_with_states(root: Path) -> Iterator[tuple[RunFolder, RunState]]:
+    for run in list_runs(root):
+        with contextlib.suppress(RunFolderError):  # It was removed between the two looks.
+            yield run, run.reconciled_state()
+
+
+def _record(run: RunFolder, state: RunState) -> RunRecord:
+    return RunRecord(
+        name=run.root.name,
+        dir=str(run.root),
+        state=state.state,
+        step=state.step,
+        num_steps=state.num_steps,
+        held_out_loss=state.held_out_loss,
+        lora=state.lora,
     )
+
+
+def _rows(found: list[tuple[RunFolder, RunState]]) -> list[Text]:
+    """Return a line for each run: state, steps, samples, held-out loss, folder."""
+    cells = [_cells(state) for _, state in found]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows: list[Text] = []
+    for (run, state), row in zip(found, cells, strict=True):
+        first, *others = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        rows.append(
+            Text.assemble((first, _STATE_STYLES[state.state]), *(f"  {cell}" for cell in [*others, run.root.name]))
+        )
+    return rows
+
+
+def _cells(state: RunState) -> tuple[str, ...]:
+    samples = f"{state.num_samples} sample{'' if state.num_samples == 1 else 's'}"
+    return state.state, f"{state.step}/{state.num_steps}", samples, change(state.held_out_loss) or "-"

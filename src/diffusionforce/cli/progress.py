@@ -28,7 +28,7 @@ from diffusionforce.wire import (
 
 NUM_AVERAGED = 20
 NUM_PLAIN_LINES = 20
-_STOPPING = (
+STOPPING = (
     "Stopping after this step; Ctrl-C again to break it off",
     "Breaking the step off; Ctrl-C again to end the trainer at once",
     "Ending the trainer",
@@ -51,6 +51,7 @@ class RunView:
         self._losses: deque[float] = deque(maxlen=NUM_AVERAGED)
         self._held_out = ""
         self._status = "Starting the trainer"
+        self._is_stopping = False
         self._last_step: Step | None = None
         columns = (
             TextColumn("{task.description}"),
@@ -62,7 +63,6 @@ class RunView:
         self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> "RunView":
-        self._print(f"{self._job.profile.title}: {self._job.dataset_dir}, into {self._job.run_dir}")
         if self._console.is_terminal:
             self._live.start()
         return self
@@ -76,9 +76,10 @@ class RunView:
         """Show one message of the trainer."""
         match message:
             case Hello():
-                self._status = "Preparing"
+                self._print(f"{self._job.profile.title}: {self._job.dataset_dir}, into {self._job.run_dir}")
+                self._set_status("Preparing")
             case Preparing():
-                self._status = f"{_STAGES[message.stage]} {message.done}/{message.total}"
+                self._set_status(f"{_STAGES[message.stage]} {message.done}/{message.total}")
             case Placed():
                 self._show_placement(message)
             case Step():
@@ -97,14 +98,14 @@ class RunView:
                 pass
 
     def tell_stopping(self, num_requests: int) -> None:
-        """Say what the trainer does about requests to stop."""
-        steps = (
-            "Stopping after this step; Ctrl-C again to break it off",
-            "Breaking the step off",
-            "Ending the trainer",
-        )
-        self._status = steps[min(num_requests, len(steps)) - 1]
+        """Say what the trainer does about requests to stop; nothing else is its state from then on."""
+        self._is_stopping = True
+        self._status = STOPPING[min(num_requests, len(STOPPING)) - 1]
         self._print(f"{self._status}.")
+
+    def _set_status(self, words: str) -> None:
+        if not self._is_stopping:
+            self._status = words
 
     def _show_placement(self, placed: Placed) -> None:
         for device in placed.devices:
@@ -114,8 +115,7 @@ class RunView:
     def _show_step(self, step: Step) -> None:
         self._losses.append(step.loss)
         self._last_step = step
-        if self._status not in _STOPPING:
-            self._status = "Training"
+        self._set_status("Training")
         self._progress.update(self._task, completed=step.step, total=step.num_steps)
         every_steps = max(1, step.num_steps // NUM_PLAIN_LINES)
         if not self._console.is_terminal and (step.step % every_steps == 0 or step.step == step.num_steps):

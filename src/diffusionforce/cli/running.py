@@ -9,7 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from diffusionforce.cli import EXIT_INTERRUPTED
 from diffusionforce.cli.child import StopRequests, TrainerChild
+from diffusionforce.cli.output import Screen, write_bytes
 from diffusionforce.cli.progress import RunView
 from diffusionforce.cli.subject import fitted
 from diffusionforce.cli.words import closing_lines
@@ -19,13 +21,15 @@ from diffusionforce.job import (
     Profile,
     changed,
     dataset_folder,
+    expanded,
     find_profile,
     read_profile,
     with_absolute_weights,
     write_job,
 )
-from diffusionforce.runs import RunFolder, RunState, new_run_dir
-from diffusionforce.wire import End, Failed, Hello, Stopped, encode, require_protocol
+from diffusionforce.job.files import DEMO_PREFIX
+from diffusionforce.runs import RunFolder, RunState, claimed_run_dir, new_run_dir
+from diffusionforce.wire import PASSING_JOB_NAME, End, Failed, Hello, Stopped, encode, require_protocol
 
 EXIT_OK, EXIT_FAILED, EXIT_BUG = 0, 1, 2
 
@@ -40,11 +44,15 @@ def run(options: argparse.Namespace) -> int:
     job = job_of(options, tell=told.append)
     RunFolder.check(job.run_dir)
     if not options.json:
-        sys.stdout.write("".join(f"{line}\n" for line in told))
+        screen = Screen()
+        screen.write("".join(f"{line}\n" for line in told))
+        screen.flush()
     follow = _pass_through if options.json else _watch
+    place = claimed_run_dir(job.profile_name) if options.out is None else contextlib.nullcontext(job.run_dir)
     stops = StopRequests()
-    with stops.counted(), tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
-        job_file = Path(folder, "job.toml")
+    with stops.counted(), place as run_dir, tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
+        job = job.model_copy(update={"run_dir": run_dir})
+        job_file = Path(folder, PASSING_JOB_NAME)
         write_job(job_file, job)
         return follow(job, job_file, stops)
 
@@ -76,8 +84,29 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
         profile=profile,
         dataset_dir=dataset_dir,
         held_out_dir=_held_out_dir(profile, dataset_dir, profile_dir=path.parent),
-        run_dir=Path(options.out).expanduser().absolute() if options.out else new_run_dir(path.stem),
+        run_dir=new_run_dir(path.stem) if options.out is None else _user_path(options.out, option="--out"),
     )
+
+
+def _user_path(text: str, *, option: str) -> Path:
+    """Return the absolute path that the user means.
+
+    Raises:
+        UserError: It is empty, there is no such user, or the current folder is gone.
+    """
+    if not text.strip():
+        raise ProfileError(f"{option} is empty.", hint="Name a folder.")
+    path = expanded(text)
+    return path if path.is_absolute() else _current_folder() / path
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise ProfileError(
+            "The current folder is not there any more.", hint="Change to another folder, or give whole paths."
+        ) from None
 
 
 def _with_steps(profile: Profile, steps: str) -> Profile:
@@ -91,8 +120,9 @@ def _with_steps(profile: Profile, steps: str) -> Profile:
 
 def _dataset_dir(options: argparse.Namespace, profile: Profile, *, profile_dir: Path) -> Path:
     """Return the folder to train on."""
-    if options.dataset:
-        return dataset_folder(options.dataset, base=Path.cwd())
+    if options.dataset is not None:
+        named: str = options.dataset
+        return dataset_folder(named if named.startswith(DEMO_PREFIX) else str(_user_path(named, option="--dataset")))
     if not profile.dataset.folder:
         raise ProfileError(
             f"The profile {profile.title!r} names no dataset.",
@@ -111,28 +141,25 @@ def _held_out_dir(profile: Profile, dataset_dir: Path, *, profile_dir: Path) -> 
 
 def _pass_through(job: Job, job_file: Path, stops: StopRequests) -> int:
     """Print the trainer's telemetry; only if it dies without a last record, add one."""
-    child = TrainerChild(job_file, stops=stops, copy_to=sys.stdout.buffer)
-    has_ended = False
-    for message in child.messages():
-        has_ended |= isinstance(message, End)
-    code = child.wait()
-    if has_ended:
-        return code
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.buffer.write(encode(_crash(job, code)))
-        sys.stdout.buffer.flush()
-    return EXIT_FAILED
+    with TrainerChild(job_file, stops=stops, is_copied=True) as child:
+        has_ended = False
+        for message in child.messages():
+            has_ended |= isinstance(message, End)
+        code = child.wait()
+    if not has_ended:
+        write_bytes(encode(_missing_end(job, code, stops)))
+    return _exit_code(code, has_ended=has_ended, stops=stops)
 
 
 def _watch(job: Job, job_file: Path, stops: StopRequests) -> int:
     """Draw what the trainer says, and end with where things lie."""
-    console = Console()
-    child = TrainerChild(job_file, stops=stops)
-    with RunView(job, console=console) as view:
-        end = _follow(child, view, stops)
-    code = child.wait()
-    is_crash = end is None
-    end = end or _crash(job, code, last_words=child.last_words())
+    console = Console(file=Screen().as_file())
+    with TrainerChild(job_file, stops=stops) as child:
+        with RunView(job, console=console) as view:
+            end = _follow(child, view, stops)
+        code = child.wait()
+    has_ended = end is not None
+    end = end or _missing_end(job, code, stops, last_words=child.last_words())
     state = _final_state(job)
     if state is not None:
         for line in closing_lines(state, job):
@@ -141,9 +168,9 @@ def _watch(job: Job, job_file: Path, stops: StopRequests) -> int:
         console.print("Stopped before the training began; nothing was written.")
     if isinstance(end, Failed):
         # Once there is a run folder, its log has the detail.
-        detail = end.detail if state is None and (is_crash or code == EXIT_BUG) else ""
+        detail = end.detail if state is None and (not has_ended or code == EXIT_BUG) else ""
         sys.stderr.write("".join(f"{line}\n" for line in (detail, end.sentence, end.hint) if line))
-    return EXIT_FAILED if is_crash else code
+    return _exit_code(code, has_ended=has_ended, stops=stops)
 
 
 def _follow(child: TrainerChild, view: RunView, stops: StopRequests) -> End | None:
@@ -169,16 +196,27 @@ def _require_protocol(hello: Hello, child: TrainerChild) -> None:
         raise
 
 
-def _crash(job: Job, code: int, *, last_words: str = "") -> Failed:
+def _exit_code(code: int, *, has_ended: bool, stops: StopRequests) -> int:
+    """Return our exit code for the trainer's, which tells of its end only if it came to one by itself."""
+    if has_ended and code >= 0:
+        return code
+    return EXIT_INTERRUPTED if stops.has_killed else EXIT_FAILED
+
+
+def _missing_end(job: Job, code: int, stops: StopRequests, *, last_words: str = "") -> Failed | Stopped:
     """Return the last record for a trainer that died without one."""
-    cause = f"signal {-code}" if code < 0 else f"exit code {code}"
     state = _final_state(job)
+    if state is None and stops.count:
+        return Stopped(step=0)
+    cause = f"signal {-code}" if code < 0 else f"exit code {code}"
     if state is None:
         return Failed(
             sentence=f"The trainer process crashed before it could begin ({cause}).",
             hint="Run `diffusionforce doctor` to check the installation.",
             detail=last_words,
         )
+    if stops.has_killed:
+        return Failed(sentence=f"The trainer was ended at once, as asked. {state.sentence}", step=state.step)
     return Failed(sentence=f"The run crashed ({cause}). {state.sentence}", hint=state.hint, step=state.step)
 
 

@@ -53,7 +53,8 @@ def measured(held_out: RunHeldOut | None) -> str:
 
 def closing_lines(state: RunState, job: Job) -> list[str]:
     """Return how a run that is over ended and what it left behind, one sentence a line. Problems are told elsewhere."""
-    lines = [f"Done: all {state.num_steps} steps."] if state.state == "done" else []
+    steps = f"all {state.num_steps} steps" if state.num_steps > 1 else "1 step"
+    lines = [f"Done: {steps}."] if state.state == "done" else []
     lines += [state.sentence] if state.state == "stopped" else []
     if state.num_samples:
         lines.append(f"Samples ({state.num_samples}): {Path(job.run_dir, 'samples')}")

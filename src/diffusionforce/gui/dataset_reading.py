@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 DEMO_NAMES = {"loranne": "LoRAnne", "rolwayne": "Rolwayne"}
 
 
-def read(choice: str, *, progress: Callable[[int, int], None]) -> "Dataset":
+def read(choice: str, *, base: Path | None = None, progress: Callable[[int, int], None]) -> "Dataset":
     """Read a dataset; call it on a thread.
 
     Args:
         choice: `demo:NAME` or the path of a folder.
+        base: Where a relative path begins; None stands for the current folder.
         progress: Called with the number of pictures looked at and their total.
 
     Raises:
@@ -29,7 +30,7 @@ def read(choice: str, *, progress: Callable[[int, int], None]) -> "Dataset":
     """
     from diffusionforce.datasets import read_folder  # noqa: PLC0415 - see above.
 
-    return read_folder(dataset_folder(choice), progress=progress)
+    return read_folder(dataset_folder(choice, base=base), progress=progress)
 
 
 def demo_choices() -> list[str]:

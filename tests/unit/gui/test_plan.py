@@ -7,8 +7,8 @@ from tests.gui import recorded
 from diffusionforce.datasets import read_folder
 from diffusionforce.errors import DatasetError
 from diffusionforce.gui.model.plan import Plan
-from diffusionforce.gui.model.plan_words import facts, short_facts, what_will_happen
-from diffusionforce.job import builtin_profiles, read_profile
+from diffusionforce.gui.model.plan_words import about_trigger, facts, short_facts, what_will_happen
+from diffusionforce.job import builtin_profiles, dataset_folder, read_profile
 
 
 @pytest.fixture
@@ -57,7 +57,50 @@ def test_a_dataset_that_cannot_be_used_says_why(plan: Plan):
 
 
 def test_captions_without_the_trigger_are_counted(plan: Plan):
-    assert any(c.text == "1 caption without the trigger word LoRAnne" and c.tone == "warn" for c in plan.checks())
+    assert not any("not contain" in check.text for check in plan.checks())
+    plan.choose_trigger("LoRAnne")
+    assert any(c.text == "1 of 3 captions does not contain LoRAnne" and c.tone == "warn" for c in plan.checks())
+    plan.choose_trigger("Glorbix")
+    assert any(c.text == "3 of 3 captions do not contain Glorbix" for c in plan.checks())
+
+
+def test_the_subject_is_that_of_the_pictures(plan: Plan, folder: Path):
+    # Symptom: one's own pictures were trained as LoRAnne, and previews asked for her.
+    for caption in folder.glob("*.txt"):
+        caption.write_text("Glorbix, asleep", encoding="utf-8")
+    plan.dataset = read_folder(folder)
+    assert plan.trigger == plan.found_trigger == "Glorbix"
+    assert about_trigger(plan).startswith("The word in every caption")
+    assert any(why == "“Glorbix, waving, on a beach, smiling” and 3 more" for _, _, why in what_will_happen(plan))
+    assert plan.job().profile.dataset.trigger == "Glorbix"
+    assert plan.job().profile.samples.prompts[1] == "close-up of Glorbix, in the snow, happy"
+
+
+def test_the_word_can_be_chosen_and_given_back(plan: Plan, folder: Path):
+    plan.choose_trigger(" Mina ")
+    assert plan.trigger == plan.job().profile.dataset.trigger == "Mina"
+    assert about_trigger(plan).startswith("Your choice")
+    plan.choose_trigger("")
+    assert plan.trigger == "" and about_trigger(plan).startswith("No word is in every caption")
+    assert plan.job().profile.samples.prompts[:2] == ("a cat", "LoRAnne, sleeping")
+    plan.choose_trigger("Mina")
+    plan.choose_dataset(str(folder))
+    plan.dataset = read_folder(folder)
+    assert plan.trigger == ""
+
+
+def test_a_demo_set_is_measured_with_its_own_pictures(plan: Plan):
+    plan.choose_dataset("demo:rolwayne")
+    plan.dataset = read_folder(dataset_folder("demo:rolwayne"), decode=False)
+    assert plan.held_out_dir == dataset_folder("demo:rolwayne-held-out")
+
+
+def test_a_profile_of_ones_own_finds_its_pictures_beside_it(plan: Plan, folder: Path):
+    profile = recorded.profile()
+    dataset = profile.dataset.model_copy(update={"folder": "cats"})
+    plan.choose_profile("own.toml", profile.model_copy(update={"dataset": dataset}), profile_dir=folder.parent)
+    plan.choose_dataset("")
+    assert plan.dataset_dir == folder
 
 
 def test_a_taken_output_folder_keeps_the_run_from_starting(plan: Plan, folder: Path):
@@ -99,6 +142,7 @@ def test_every_setting_that_people_ask_about_has_words(name: str):
 
 
 def test_what_will_happen_is_told_in_order(plan: Plan):
+    plan.choose_trigger("LoRAnne")
     told = [what for _, what, _ in what_will_happen(plan)]
     assert told == [
         "Prepare 3 pictures at 256 × 256",

@@ -35,24 +35,29 @@ class Plan:
     Attributes:
         profile_name: Name or path of the profile; empty when none is chosen.
         profile: The profile, with the changes made for this run.
+        profile_dir: Folder in which its relative paths begin; None for the built-in ones.
         dataset_choice: `demo:NAME` or a path; empty takes the one that the profile names.
         dataset: What the folder holds; None until it has been read.
         dataset_problem: Why the folder cannot be used.
+        trigger_choice: The word that the user wants to call the subject by; empty takes the one that is found.
         output: The run folder; None makes a new one among the others.
     """
 
     profile_name: str = ""
     profile: Profile | None = None
+    profile_dir: Path | None = None
     profile_problem: UserError | None = None
     dataset_choice: str = ""
     dataset: "Dataset | None" = None
     dataset_problem: UserError | None = None
+    trigger_choice: str = ""
     output: Path | None = None
     _suggested: Path | None = field(default=None, repr=False)
 
-    def choose_profile(self, name: str, profile: Profile) -> None:
+    def choose_profile(self, name: str, profile: Profile, *, profile_dir: Path | None = None) -> None:
         """Choose a profile; a dataset that only the last profile named is forgotten."""
         self.profile_name, self.profile, self.profile_problem = name, profile, None
+        self.profile_dir = profile_dir
         self._suggested = None
         self._forget_dataset()
 
@@ -68,8 +73,38 @@ class Plan:
             edits = {"training.steps": steps, "training.warmup_steps": warmup}
             self.profile = changed(self.profile, edits, origin="Steps")
 
+    def choose_trigger(self, word: str) -> None:
+        """Choose the word that calls the subject of this dataset; empty takes the one that is found."""
+        word = word.strip()
+        self.trigger_choice = "" if word == self.found_trigger else word
+
     def _forget_dataset(self) -> None:
-        self.dataset, self.dataset_problem = None, None
+        self.dataset, self.dataset_problem, self.trigger_choice = None, None, ""
+
+    @property
+    def fitted_profile(self) -> Profile | None:
+        """The profile as the run will have it: its trigger word and its prompts fitted to the dataset."""
+        return self._fitted(self.trigger_choice)
+
+    @property
+    def trigger(self) -> str:
+        """The word that calls the subject of the run, empty when there is none."""
+        fitted = self.fitted_profile
+        return fitted.dataset.trigger if fitted is not None else ""
+
+    @property
+    def found_trigger(self) -> str:
+        """The trigger word without a choice of the user's."""
+        fitted = self._fitted("")
+        return fitted.dataset.trigger if fitted is not None else ""
+
+    def _fitted(self, trigger: str) -> Profile | None:
+        if self.profile is None or self.dataset is None:
+            return self.profile
+        # Whoever read the dataset has loaded this package, which the start of the window does without.
+        from diffusionforce.datasets import adapted  # noqa: PLC0415
+
+        return adapted(self.profile, self.dataset, trigger=trigger, profile_dir=self.profile_dir)
 
     @property
     def dataset_name(self) -> str:
@@ -85,7 +120,12 @@ class Plan:
         Raises:
             ProfileError: A demo dataset that does not exist.
         """
-        return dataset_folder(self.dataset_name) if self.dataset_name else None
+        return dataset_folder(self.dataset_name, base=self.dataset_base) if self.dataset_name else None
+
+    @property
+    def dataset_base(self) -> Path | None:
+        """Folder in which a relative dataset begins: that of the profile if the profile names the dataset."""
+        return None if self.dataset_choice else self.profile_dir
 
     @property
     def output_dir(self) -> Path:
@@ -99,10 +139,11 @@ class Plan:
     @property
     def held_out_dir(self) -> Path | None:
         """Folder with the held-out pictures: the profile's own belong to the profile's own dataset only."""
-        if self.profile is None or self.dataset_choice not in {"", self.profile.dataset.folder}:
+        fitted = self.fitted_profile
+        is_known = self.dataset is not None or not self.dataset_choice
+        if fitted is None or not is_known or not fitted.dataset.held_out_folder:
             return None
-        folder = self.profile.dataset.held_out_folder
-        return dataset_folder(folder) if folder else None
+        return dataset_folder(fitted.dataset.held_out_folder, base=self.profile_dir)
 
     def refusal(self) -> UserError | None:
         """Return why this version cannot run the profile, whatever the dataset; None when it can."""
@@ -139,12 +180,12 @@ class Plan:
 
     def job(self) -> Job:
         """Return the job for the trainer. Call only when nothing is in the way."""
-        assert self.profile is not None
-        folder = self.dataset_dir
+        profile, folder = self.fitted_profile, self.dataset_dir
+        assert profile is not None
         assert folder is not None
         return Job(
             profile_name=Path(self.profile_name).stem if os.sep in self.profile_name else self.profile_name,
-            profile=self.profile,
+            profile=profile,
             dataset_dir=folder,
             held_out_dir=self.held_out_dir,
             run_dir=self.output_dir,
@@ -172,13 +213,18 @@ class Plan:
         left_out = sum(finding.left_out for finding in self.dataset.findings)
         if left_out:
             found.append(Check(tone="warn", text=f"{words.count(left_out, 'file')} left out, see the dataset"))
-        trigger = self.profile.dataset.trigger if self.profile else ""
-        without = sum(trigger.lower() not in item.caption.lower() for item in self.dataset.items)
-        if trigger and without:
-            text = f"{words.count(without, 'caption')} without the trigger word {trigger}"
-            hint = f"Previews ask for {trigger}. Captions that name it teach it."
-            found.append(Check(tone="warn", text=text, hint=hint))
-        return found
+        return [*found, *self._trigger_checks(self.dataset)]
+
+    def _trigger_checks(self, dataset: "Dataset") -> list[Check]:
+        from diffusionforce.datasets import num_captions_without  # noqa: PLC0415 - see above.
+
+        trigger, captions = self.trigger, [item.caption for item in dataset.items]
+        number = num_captions_without(trigger, captions)
+        if not number:
+            return []
+        text = f"{number} of {words.count(len(captions), 'caption')} {'does' if number == 1 else 'do'} not contain"
+        hint = f"Previews ask for {trigger}. Captions that name it teach it."
+        return [Check(tone="warn", text=f"{text} {trigger}", hint=hint)]
 
     def _output_checks(self) -> list[Check]:
         try:

@@ -82,7 +82,7 @@ def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
     """Return what the run will do, in order: icon, what, why."""
-    profile = plan.profile
+    profile = plan.fitted_profile
     if profile is None:
         return []
     events: list[tuple[str, str, str]] = []
@@ -99,11 +99,31 @@ def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
     if prompts:
         every = profile.samples.every_steps
         when = f"every {every:,} steps and at the end" if 0 < every < profile.training.steps else "at the end"
-        events.append(("camera", f"Draw previews {when}", "They grow in the gallery while the training goes on."))
+        events.append(("camera", f"Draw previews {when}", _prompt_words(plan, profile)))
     saves = profile.checkpoints.every_steps
     when = f"every {saves:,} steps and at the end" if 0 < saves < profile.training.steps else "at the end"
     events.append(("download", f"Save the LoRA {when}", f"Into {plan.output_dir}"))
     return events
+
+
+def about_trigger(plan: Plan) -> str:
+    """Return in a few words where the trigger word of a run comes from."""
+    if plan.profile is None or plan.dataset is None:
+        return ""
+    if plan.trigger_choice:
+        return f"Your choice. Clear it to take {plan.found_trigger} again." if plan.found_trigger else "Your choice."
+    if not plan.trigger:
+        return "No word is in every caption, so captions are the prompts."
+    if plan.trigger == plan.profile.dataset.trigger:
+        return "As the profile says."
+    return "The word in every caption; it calls the subject."
+
+
+def _prompt_words(plan: Plan, profile: Profile) -> str:
+    if plan.dataset is None:
+        return "They grow in the gallery while the training goes on."
+    first, *others = profile.samples.prompts
+    return f"“{first}” and {len(others)} more" if others else f"“{first}”"
 
 
 def _training_words(profile: Profile, num_pictures: int | None) -> str:

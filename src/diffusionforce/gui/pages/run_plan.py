@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QGridLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox, QWidget
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, dataset_reading
@@ -19,7 +19,7 @@ from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.gui.widgets.picture_strip import PictureStrip
-from diffusionforce.job import find_profile, read_profile
+from diffusionforce.job import find_profile, read_profile, with_absolute_weights
 
 RIGHT_PX, RIGHT_COMPACT_PX = 352, 304
 READ_DELAY_MS = 60
@@ -49,6 +49,8 @@ class RunPlanPage(Page):
         self._pictures = PictureStrip(store)
         self._dataset_note = Elided("", "muted")
         self._steps = QSpinBox()
+        self._trigger = QLineEdit()
+        self._trigger_note = Label("", "small", wrap=True)
         self._facts = QGridLayout()
         self._checks = column(gap=8)
         self._check_title = Label("Ready to start", "section")
@@ -90,10 +92,21 @@ class RunPlanPage(Page):
         self._steps.setFixedSize(110, 32)
         self._steps.setKeyboardTracking(False)
         self._steps.valueChanged.connect(self._on_steps_changed)
+        self._trigger.setAccessibleName("Trigger word of this run")
+        self._trigger.setToolTip("The word that calls the subject: previews ask for it, and the LoRA file bears it.")
+        self._trigger.setFixedSize(150, 32)
+        self._trigger.setMaxLength(60)
+        self._trigger.editingFinished.connect(self._on_trigger_changed)
         self._facts.setHorizontalSpacing(12)
         self._facts.setVerticalSpacing(6)
         self._facts.setColumnStretch(1, 1)
-        return card.add(row(Label("Steps", "strong"), None, self._steps), hairline(), self._facts)
+        return card.add(
+            row(Label("Steps", "strong"), None, self._steps),
+            row(Label("Trigger word", "strong"), None, self._trigger),
+            self._trigger_note,
+            hairline(),
+            self._facts,
+        )
 
     def _checks_card(self) -> Card:
         card = Card(gap=8)
@@ -102,11 +115,12 @@ class RunPlanPage(Page):
     def choose_profile(self, name: str) -> None:
         """Choose a profile by name or path; one that cannot be read is shown with what is wrong with it."""
         try:
-            profile = read_profile(find_profile(name))
+            path = find_profile(name)
+            profile = with_absolute_weights(read_profile(path), base=path.parent)
         except UserError as error:
             self.plan.profile_name, self.plan.profile, self.plan.profile_problem = name, None, error
         else:
-            self.plan.choose_profile(name, profile)
+            self.plan.choose_profile(name, profile, profile_dir=path.parent)
             self._preferences.profile = name
             self._steps.blockSignals(True)
             self._steps.setValue(profile.training.steps)
@@ -134,13 +148,15 @@ class RunPlanPage(Page):
             QTimer.singleShot(READ_DELAY_MS, self, lambda: self._read(asked, choice))
 
     def _read(self, asked: int, choice: str) -> None:
+        base = self.plan.dataset_base
+
         def progress(done: int, total: int) -> None:
             background.tell(self, self._on_progress, (asked, done, total))
 
         if asked == self._reading:
             background.run(
                 self,
-                lambda: dataset_reading.read(choice, progress=progress),
+                lambda: dataset_reading.read(choice, base=base, progress=progress),
                 done=lambda dataset: self._on_dataset(asked, dataset),
                 failed=lambda error: self._on_dataset(asked, error),
             )
@@ -168,6 +184,7 @@ class RunPlanPage(Page):
         self._show_notice()
         self._show_events()
         self._show_facts()
+        self._show_trigger()
         self._show_pictures()
         self._show_checks()
         reason = self.plan.start_reason()
@@ -210,6 +227,18 @@ class RunPlanPage(Page):
             self._facts.addWidget(Label(name, "small"), i, 0)
             self._facts.addWidget(value, i, 1)
 
+    def _show_trigger(self) -> None:
+        is_known = self.plan.profile is not None and self.plan.dataset is not None
+        self._trigger.setEnabled(is_known)
+        self._trigger.setPlaceholderText("none" if is_known else "")
+        word = self.plan.trigger if is_known else ""
+        if self._trigger.text() != word:
+            self._trigger.setText(word)
+            self._trigger.setCursorPosition(0)
+        note = plan_words.about_trigger(self.plan)
+        self._trigger_note.set_text(note)
+        self._trigger_note.setVisible(bool(note))
+
     def _show_pictures(self) -> None:
         dataset = self.plan.dataset
         items = dataset.items if dataset is not None else ()
@@ -238,7 +267,14 @@ class RunPlanPage(Page):
         self.plan.set_steps(steps)
         self.refresh()
 
+    def _on_trigger_changed(self) -> None:
+        # While a dataset is read the field is switched off, which looks like the end of an edit.
+        if self.plan.dataset is not None and self._trigger.text() != self.plan.trigger:
+            self.plan.choose_trigger(self._trigger.text())
+            self.refresh()
+
     def _on_start(self) -> None:
+        self._on_trigger_changed()  # The shortcut comes in the midst of typing.
         if not self.plan.start_reason():
             self.start_asked.emit(self.plan.job())
 

@@ -4,6 +4,7 @@ Standard library only, like everything that runs before the environment is known
 """
 
 import os
+import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,15 +36,26 @@ def run_demo(extra: Sequence[str], *, venv: Path, out: Path | None, window: bool
         The exit code of the run.
     """
     program = venv_script(venv, name="diffusionforce")
-    run_dir = out or new_run_dir(venv)
+    run_dir = out.expanduser().absolute() if out else new_run_dir(venv)
     run = subprocess.Popen([program, "run", "pocket-demo", "--out", run_dir, *extra])
     shown = None
     while (code := _wait(run)) is None:
-        if window and shown is None and (run_dir / "run.json").exists():
+        if window and shown is None and _is_there(run_dir):
             shown = _open_window(program, run_dir=run_dir, log=venv / "window.log")
-    if code == 0 and (shown is None or shown.poll()):
-        say(f"To see it in the window: {program} gui --run {run_dir}")
+    # A run that was stopped early left nothing to show.
+    if code == 0 and (shown is None or shown.poll()) and _is_there(run_dir):
+        say(f"To see it in the window: {_typed(program, 'gui', '--run', run_dir)}")
     return code
+
+
+def _is_there(run_dir: Path) -> bool:
+    return (run_dir / "run.json").exists()
+
+
+def _typed(*parts: "str | Path") -> str:
+    """Return a command as one types it, with quotes where they are needed."""
+    texts = [str(part) for part in parts]
+    return subprocess.list2cmdline(texts) if PLATFORM == "win32" else shlex.join(texts)
 
 
 def _open_window(program: Path, *, run_dir: Path, log: Path) -> "subprocess.Popen[bytes]":

@@ -6,6 +6,7 @@ whose making was cut short, which is then made anew.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from demo import has_display, run_demo
@@ -38,10 +39,11 @@ def main(arguments: Sequence[str]) -> int:
     if extra and options.command != "demo":
         _parser().error(f"unrecognized arguments: {' '.join(extra)}")
     try:
-        prepare(with_tests=options.command == "test")
-        if options.command == "test":
-            return run_checks()
-        return run_demo(extra, venv=VENV, out=options.out and options.out.absolute(), window=options.window)
+        with words_apart(is_data="--json" in extra):
+            prepare(with_tests=options.command == "test")
+            if options.command == "test":
+                return run_checks()
+            return run_demo(extra, venv=VENV, out=options.out, window=options.window)
     except SetupError as problem:
         sys.stderr.write(f"{problem}\n")
     except KeyboardInterrupt:
@@ -69,6 +71,13 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(window=has_display())
     commands.add_parser("test", help="install with the test tools, then run every check")
     return parser
+
+
+@contextlib.contextmanager
+def words_apart(*, is_data: bool) -> Iterator[None]:
+    """Say everything on stderr when stdout is for data: the telemetry, which the run itself writes there."""
+    with contextlib.redirect_stdout(sys.stderr) if is_data else contextlib.nullcontext():
+        yield
 
 
 def has_nvidia_card() -> bool:

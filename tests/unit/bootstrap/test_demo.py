@@ -73,6 +73,31 @@ def test_the_demo_opens_the_window_on_its_run_or_says_how_to(
     assert ("To see it in the window" in capsys.readouterr().out) is hinted
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in program is a shell script")
+def test_a_folder_of_ones_own_is_named_as_it_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Symptom: the last sentence named a folder that was not there, and could not be pasted into a shell.
+    program = demo.venv_script(tmp_path, name="diffusionforce")
+    program.parent.mkdir()
+    program.write_text(PROGRAM.format(log=tmp_path / "commands", run_code=0, gui_code=0), encoding="utf-8")
+    program.chmod(0o755)
+    (tmp_path / "my runs").mkdir()
+    monkeypatch.chdir(tmp_path / "my runs")
+    assert demo.run_demo([], venv=tmp_path, out=Path("first"), window=False) == 0
+    assert f"gui --run '{tmp_path}/my runs/first'" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in program is a shell script")
+def test_a_run_that_left_nothing_is_not_pointed_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = demo.venv_script(tmp_path, name="diffusionforce")
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    assert demo.run_demo([], venv=tmp_path, out=tmp_path / "run", window=True) == 0
+    assert capsys.readouterr().out == ""
+
+
 def test_a_run_goes_where_the_window_looks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path))
     monkeypatch.setattr(demo, "venv_python", lambda venv: Path(sys.executable))

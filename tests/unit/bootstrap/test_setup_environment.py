@@ -186,6 +186,24 @@ def test_the_demo_takes_options_of_the_run_and_the_tests_take_none(monkeypatch: 
         setup_environment.main(["test", "--steps", "20"])
 
 
+@pytest.mark.parametrize("as_json", [True, False])
+def test_telemetry_has_stdout_for_itself(
+    as_json: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Symptom: `bootstrap.py demo --json` mixed words into the records.
+    def run_demo(extra: list[str], **_: object) -> int:
+        setup_environment.say("To see it in the window")
+        return subprocess.call([sys.executable, "-c", "print('record')"])
+
+    monkeypatch.setattr(setup_environment, "prepare", lambda with_tests: setup_environment.say("Already set up"))
+    monkeypatch.setattr(setup_environment, "run_demo", run_demo)
+    assert setup_environment.main(["demo", *(["--json"] if as_json else [])]) == 0
+    stdout, stderr = capfd.readouterr()
+    words, record = ["Already set up", "To see it in the window"], ["record"]
+    assert sorted(stdout.splitlines()) == (record if as_json else sorted(words + record))
+    assert stderr.splitlines() == (words if as_json else [])
+
+
 def test_the_real_interpreter_is_recognised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(setup_environment, "VENV", tmp_path)
     monkeypatch.setattr(setup_environment, "venv_python", lambda folder: Path(sys.executable))

@@ -222,8 +222,10 @@ def test_further_ctrl_cs_are_harder(cli: CommandLine, num_presses: int, state: s
     for _ in range(num_presses):
         process.send_signal(signal.SIGINT)
         time.sleep(1.2)
-    process.communicate(timeout=EXIT_WAIT_S)
+    _, stderr = process.communicate(timeout=EXIT_WAIT_S)
     assert run.read_state().state == state
+    assert process.returncode == (130 if num_presses == 3 else 0)
+    assert ("The trainer was ended at once, as asked." in stderr.decode()) == (num_presses == 3)
     assert not psutil.pid_exists(run.read_state().pid)
 
 
@@ -240,3 +242,91 @@ def test_no_command_but_the_training_itself_loads_torch_or_qt():
         "sys.exit(any(name in sys.modules for name in ('torch', 'PySide6')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+RUN = ("run", "pocket-demo", "--dataset", "pictures", "--steps", "3")
+
+
+def shell(cli: CommandLine, line: str, *, deeds: str = "") -> tuple[int, str, str]:
+    """Run a line of bash in which `$df` is the command; returns exit code, output and errors."""
+    environment = os.environ | {
+        "DIFFUSIONFORCE_HOME": str(cli.home),
+        "FAKE_ENGINE": deeds,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "df": f"{sys.executable} {ROOT / 'tests/support/fake_cli.py'}",
+        "run": f"{sys.executable} {ROOT / 'tests/support/fake_cli.py'} {' '.join(RUN)}",
+    }
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=cli.folder, env=environment, capture_output=True, timeout=EXIT_WAIT_S, check=False
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@posix
+@pytest.mark.parametrize(
+    "line",
+    [
+        "$run --json >&-",
+        "$run >&- 2>&- <&-",
+        "$run >/dev/full",
+        "$run --json >/dev/full",
+        "$run | head -1; exit ${PIPESTATUS[0]}",
+    ],
+)
+def test_an_output_that_takes_nothing_does_not_stop_the_training(cli: CommandLine, line: str):
+    # Symptoms: an AttributeError, a traceback, or a trainer that went on alone while we had long ended.
+    if "/dev/full" in line and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    code, _, stderr = shell(cli, line)
+    assert (code, stderr) == (0, "")
+    assert [run.read_state().state for run in list_runs(cli.home / "runs")] == ["done"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_list_that_cannot_be_written_is_a_sentence(cli: CommandLine):
+    code, _, stderr = shell(cli, "$df runs >/dev/full")
+    assert (code, stderr) == (1, "The output cannot be written: No space left on device.\n")
+
+
+@posix
+@pytest.mark.parametrize("json_option", ["", " --json"])
+def test_a_current_folder_that_is_gone_is_a_sentence(cli: CommandLine, json_option: str):
+    # Symptom: a traceback that ended in FileNotFoundError.
+    code, stdout, stderr = shell(
+        cli, f"mkdir gone && cd gone && rmdir ../gone && $df run pocket-demo --dataset x{json_option}"
+    )
+    assert code == 1 and "Traceback" not in stderr
+    assert "The current folder is not there any more." in (stdout if json_option else stderr)
+
+
+def test_two_runs_that_start_at_once_both_train(cli: CommandLine):
+    # Symptom: started within the same second, the second was refused, since the first had taken its folder.
+    processes = [cli.start(*RUN, "--json") for _ in range(2)]
+    assert [process.wait(EXIT_WAIT_S) for process in processes] == [0, 0]
+    assert [run.read_state().state for run in list_runs(cli.home / "runs")] == ["done", "done"]
+
+
+@posix
+def test_a_killed_command_line_leaves_no_job_file_behind(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    temporary = cli.folder / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    process = cli.start("run", "pocket-demo", "--dataset", "pictures", "--steps", "20", deeds="slow")
+    run = first_run(cli)
+    process.kill()
+    assert list(temporary.iterdir()) == []
+    assert wait_until_ended(run) == "done"
+
+
+@posix
+def test_an_early_ctrl_c_is_no_traceback(cli: CommandLine):
+    # Symptom: pressed while the program was still being loaded, Ctrl-C showed where Python was.
+    code = (
+        "import os, signal, sys; import diffusionforce.cli as cli; from importlib import abc;"
+        "finder = type('Finder', (abc.MetaPathFinder,), {'find_spec': lambda self, name, *rest: "
+        "os.kill(os.getpid(), signal.SIGINT) if name == 'diffusionforce.cli.listing' else None});"
+        "sys.meta_path.insert(0, finder()); sys.exit(cli.main(['profiles']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=EXIT_WAIT_S)
+    assert (done.returncode, done.stderr) == (130, b"")

@@ -15,7 +15,7 @@ import diffusionforce
 from diffusionforce.cli import EXIT_INTERRUPTED, listing, running
 from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
-from diffusionforce.runs import RunFolder, shortened
+from diffusionforce.runs import RunFolder, is_disk_full, shortened
 from diffusionforce.wire import Failed, encode
 
 EXIT_FAILED, EXIT_BUG = 1, 2
@@ -144,11 +144,9 @@ def _bench(arguments: Sequence[str]) -> int:
 def _in_words(error: OSError) -> UserError:
     """Return the user error for a file, or our output, that the system refuses."""
     detail = "".join(traceback.format_exception(error))
-    try:
-        sys.stdout.flush()
-    except OSError:
+    if error.filename is None and is_disk_full(error):  # Files are named.
         silence(sys.stdout)
-        return UserError(f"The output cannot be written: {error.strerror or error}.", detail=detail)
+        return UserError(f"The output cannot be written: {error.strerror}.", detail=detail)
     if isinstance(error.filename, str | os.PathLike):
         name = shortened(Path(error.filename))
         return UserError(f"{name} cannot be used: {error.strerror}.", hint="Check the path.", detail=detail)

@@ -16,7 +16,7 @@ from diffusionforce.cli.app import parser
 from diffusionforce.cli.running import job_of
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile, write_profile
-from diffusionforce.runs import RunFolder
+from diffusionforce.runs import RunFolder, RunHeldOut
 
 
 @pytest.fixture(autouse=True)
@@ -48,9 +48,17 @@ def parsed(*arguments: str) -> argparse.Namespace:
         (["run", "pocket-demo", "--colour", "red"], "--colour"),
         (["run"], "PROFILE"),
         (["rum"], "invalid choice: 'rum'"),
+        (["run", "pocket-demo", "--dataset", "pictures", "--out", ""], "--out is empty."),
+        (["run", "pocket-demo", "--dataset", "pictures", "--out", "x" * 300], "File name too long"),
+        (["run", "pocket-demo", "--dataset", "pictures", "--out", "x" * 6000], "File name too long"),
+        (["run", "pocket-demo", "--dataset", "pictures", "--out", "~nosuchuser/x"], "no home folder ~nosuchuser"),
+        (["run", "pocket-demo", "--dataset", "~nosuchuser/x"], "no home folder ~nosuchuser"),
+        (["run", "pocket-demo", "--dataset", ""], "--dataset is empty."),
+        (["run", "x" * 6000], "There is no profile"),
     ],
 )
 @pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files differ")
 def test_what_cannot_start_is_one_record_or_one_sentence(
     place: Path, capfdbinary: pytest.CaptureFixture[bytes], arguments: list[str], words: str, as_json: bool
 ):
@@ -122,6 +130,70 @@ def test_runs_are_listed_with_their_states(place: Path, capsys: pytest.CaptureFi
     assert any("crashed" in line and "two" in line for line in lines)
 
 
+def test_names_of_runs_are_whole_however_narrow_the_terminal(
+    place: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    # Symptom: in 40 columns every name ended in "…".
+    monkeypatch.setenv("COLUMNS", "40")
+    path = place / "home" / "runs" / ("2026-01-01-120000-" + "long-name-" * 5)
+    path.parent.mkdir(parents=True)
+    run = RunFolder.create(path, small_job(place / "job", steps=9))
+    held_out = RunHeldOut(before=1.0, after=0.5)
+    changes = {"state": "done", "step": 9, "held_out_loss": held_out, "lora": "checkpoints/l.safetensors"}
+    run.write_state(run.read_state().model_copy(update=changes))
+    assert main(["runs"]) == 0
+    first, row, last = capfd.readouterr().out.splitlines()
+    assert str(path.parent) in first and "--out" in last
+    assert row == f"done  9/9  0 samples  50 % lower  {path.name}"
+    assert main(["runs", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out) == {
+        "kind": "run",
+        "name": path.name,
+        "dir": str(path),
+        "state": "done",
+        "step": 9,
+        "num_steps": 9,
+        "held_out_loss": {"before": 1.0, "after": 0.5},
+        "lora": "checkpoints/l.safetensors",
+    }
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (ZeroDivisionError("one by zero"), 2, "This is a bug in DiffusionForce (ZeroDivisionError: one by zero)."),
+        (PermissionError(13, "Permission denied", "/x/y"), 1, "/x/y cannot be used: Permission denied."),
+        (
+            OSError(12, "Cannot allocate memory"),
+            1,
+            "The system refused something that we need: Cannot allocate memory.",
+        ),
+    ],
+)
+def test_whatever_goes_wrong_is_told_in_the_way_that_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    error: Exception,
+    code: int,
+    words: str,
+    as_json: bool,
+):
+    def fail(root: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(listing, "list_runs", fail)
+    assert main(["runs", "--json"] if as_json else ["runs"]) == code
+    stdout, stderr = capfd.readouterr()
+    if as_json:
+        record = json.loads(stdout)
+        assert (record["kind"], record["sentence"], stderr) == ("failed", words, "")
+        assert "Traceback" in record["detail"]
+    else:
+        assert words in stderr.splitlines() and stdout == ""
+        assert ("Traceback" in stderr) == (code == 2)
+
+
 def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place: Path):
     seen: list[list[str]] = []
 
@@ -160,6 +232,9 @@ def test_the_window_opens_on_a_run(place: Path, window: list[Path | None], capsy
     assert window == [None, Path("run")] and (place / "run") == run.root
     assert main(["gui", "--run", "pictures"]) == 1
     assert "pictures is not a run folder" in capsys.readouterr().err
+    assert main(["gui", "--run", ""]) == main(["gui", "--run", "x" * 300]) == 1
+    told = capsys.readouterr().err
+    assert ". is not a run folder" in told and "File name too long" in told
     assert len(window) == 2
 
 

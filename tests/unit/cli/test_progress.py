@@ -7,12 +7,13 @@ import pytest
 from rich.console import Console
 from tests.support.jobs import small_job
 
-from diffusionforce.cli.progress import RunView
+from diffusionforce.cli.progress import STOPPING, RunView
 from diffusionforce.wire import (
     Checkpoint,
     DevicePlacement,
     DeviceReading,
     HeldOut,
+    Hello,
     Message,
     Placed,
     Preparing,
@@ -46,6 +47,11 @@ MESSAGES: list[Message] = [
 ]
 
 
+def hello(folder: Path) -> Hello:
+    run_dir = str(folder / "run")
+    return Hello(product="0", pid=1, engine="pocket", profile_name="p", run_dir=run_dir, num_steps=100)
+
+
 def shown(folder: Path, *, is_terminal: bool) -> str:
     output = io.StringIO()
     console = Console(file=output, force_terminal=is_terminal, width=100, color_system=None)
@@ -75,6 +81,25 @@ def test_a_terminal_shows_progress_time_left_and_memory(tmp_path: Path):
     assert "7/100" in text
     assert "loss 0.5000, held-out 0.2500, 0.5 s a step, 1 min 30 s left" in text
     assert "cuda:0: 2.0 GB of 16.0 GB (peak 3.0 GB), 50 % busy, 61 °C" in text
+
+
+def test_a_request_to_stop_stays_on_the_screen(tmp_path: Path):
+    # Symptom: the next step, or a preparation, wrote "Training" over it.
+    view = RunView(small_job(tmp_path), console=Console(file=io.StringIO()))
+    for num_requests, words in enumerate(STOPPING, 1):
+        view.tell_stopping(num_requests)
+        for message in [*MESSAGES, hello(tmp_path)]:
+            view.show(message)
+            assert view._status == words
+
+
+def test_where_a_run_goes_is_said_once_it_was_accepted(tmp_path: Path):
+    # Symptom: a run that was refused was first said to go into a folder.
+    output = io.StringIO()
+    with RunView(small_job(tmp_path), console=Console(file=output, width=200)) as view:
+        assert output.getvalue() == ""
+        view.show(hello(tmp_path))
+    assert f", into {tmp_path / 'run'}" in output.getvalue()
 
 
 def test_a_file_gets_a_twentieth_of_the_steps(tmp_path: Path):

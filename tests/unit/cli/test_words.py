@@ -1,11 +1,13 @@
 """Numbers in words."""
 
 import math
+from pathlib import Path
 
 import pytest
+from tests.support.jobs import small_job
 
-from diffusionforce.cli.words import block_ranges, change, duration, measured, memory
-from diffusionforce.runs import RunHeldOut
+from diffusionforce.cli.words import block_ranges, change, closing_lines, duration, measured, memory
+from diffusionforce.runs import RunFolder, RunHeldOut
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,10 @@ def test_memory():
 )
 def test_held_out_losses(held_out: RunHeldOut | None, short: str, words: str):
     assert (change(held_out), measured(held_out)) == (short, words)
+
+
+@pytest.mark.parametrize(("num_steps", "words"), [(1, "Done: 1 step."), (300, "Done: all 300 steps.")])
+def test_one_step_is_not_all_steps(tmp_path: Path, num_steps: int, words: str):
+    job = small_job(tmp_path)
+    state = RunFolder.create(job.run_dir, job).read_state().model_copy(update={"state": "done", "num_steps": num_steps})
+    assert closing_lines(state, job)[0] == words

@@ -1,0 +1,34 @@
+"""The trainer as the command line holds it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from diffusionforce.cli import child as child_module
+from diffusionforce.cli.child import StopRequests, TrainerChild
+
+STOPS_WHEN_ASKED = """
+import sys
+print("last words of a library", flush=True)
+sys.exit(7 if "stop" in sys.stdin.readline() else 8)
+"""
+
+
+def start(monkeypatch: pytest.MonkeyPatch, code: str) -> TrainerChild:
+    monkeypatch.setattr(child_module, "child_command", lambda job_file: [sys.executable, "-c", code])
+    return TrainerChild(Path("job.toml"), stops=StopRequests())
+
+
+def test_a_trainer_does_not_outlive_our_own_breakdown(monkeypatch: pytest.MonkeyPatch):
+    # Symptom: an error while drawing ended the command line, and a trainer that nobody knew of went on.
+    with pytest.raises(ZeroDivisionError), start(monkeypatch, STOPS_WHEN_ASKED) as child:
+        raise ZeroDivisionError
+    assert child.wait() == 7
+
+
+def test_lines_that_are_no_telemetry_are_among_the_last_words(monkeypatch: pytest.MonkeyPatch):
+    with start(monkeypatch, "print('last words of a library')") as child:
+        assert [message for message in child.messages() if message] == []
+        child.wait()
+    assert child.last_words() == "last words of a library"

@@ -91,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="train", description=_RUN)
     run.add_argument("profile", metavar="PROFILE", help="a built-in profile, or the path of a .toml file")
     run.add_argument("--dataset", metavar="DIR", help="folder of pictures with a .txt caption beside each")
+    run.add_argument("--trigger", metavar="WORD", help="the word in your captions that calls your subject")
     run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")
     run.add_argument("--out", metavar="DIR", help="the run folder to make, instead of one in your data folder")
     run.add_argument("--devices", metavar="LIST", help="auto, cpu, or cards in order, like cuda:0,cuda:1")

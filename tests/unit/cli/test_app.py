@@ -194,6 +194,10 @@ def test_whatever_goes_wrong_is_told_in_the_way_that_was_asked_for(
         assert ("Traceback" in stderr) == (code == 2)
 
 
+def test_a_trigger_can_be_named(place: Path):
+    assert job_of(parsed("pocket-demo", "--dataset", "pictures", "--trigger", "Blob")).profile.dataset.trigger == "Blob"
+
+
 def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place: Path):
     seen: list[list[str]] = []
 

@@ -88,9 +88,8 @@ class TrainerChild:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            self._stops.count = max(
-                self._stops.count, 1
-            )  # A training that nobody follows should keep what it has and end.
+            # A training that nobody follows should keep what it has and end.
+            self._stops.count = max(self._stops.count, 1)
             self.wait()
 
     def messages(self) -> Iterator[Message | None]:

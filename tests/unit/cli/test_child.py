@@ -24,7 +24,7 @@ def test_a_trainer_does_not_outlive_our_own_breakdown(monkeypatch: pytest.Monkey
     # Symptom: an error while drawing ended the command line, and a trainer that nobody knew of went on.
     with pytest.raises(ZeroDivisionError), start(monkeypatch, STOPS_WHEN_ASKED) as child:
         raise ZeroDivisionError
-    assert child.wait() == 7
+    assert child._process.poll() == 7
 
 
 def test_lines_that_are_no_telemetry_are_among_the_last_words(monkeypatch: pytest.MonkeyPatch):

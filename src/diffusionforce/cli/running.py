@@ -75,7 +75,7 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
         devices = [device.strip() for device in options.devices.split(",")]
         profile = changed(profile, {"devices.use": devices}, origin="--devices")
     dataset_dir = _dataset_dir(options, profile, profile_dir=path.parent)
-    trigger = getattr(options, "trigger", None) or ""
+    trigger = options.trigger or ""
     profile, line = fitted(profile, dataset_dir, profile_dir=path.parent, trigger=trigger)
     if line and tell is not None:
         tell(line)

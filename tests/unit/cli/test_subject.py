@@ -19,9 +19,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def job_and_lines(*arguments: str, trigger: str | None = None) -> tuple[Job, list[str]]:
+def job_and_lines(*arguments: str) -> tuple[Job, list[str]]:
     options = parser().parse_args(["run", *arguments])
-    options.trigger = trigger
     lines: list[str] = []
     return job_of(options, tell=lines.append), lines
 
@@ -36,10 +35,10 @@ def test_other_pictures_bring_their_own_word(place: Path):
 
 
 def test_the_word_can_be_given():
-    job, lines = job_and_lines("pocket-demo", "--dataset", "pictures", trigger=" Glorbix ")
+    job, lines = job_and_lines("pocket-demo", "--dataset", "pictures", "--trigger", " Glorbix ")
     assert lines == ['Subject: "Glorbix"']
     assert job.profile.dataset.trigger == "Glorbix"
-    job, _ = job_and_lines("pocket-demo", trigger="Anne")
+    job, _ = job_and_lines("pocket-demo", "--trigger", "Anne")
     assert job.profile.dataset.trigger == "Anne" and job.held_out_dir is not None
 
 

@@ -138,9 +138,10 @@ class TrainerChild:
         decoder = StreamDecoder()
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if self._is_copied and line.endswith(b"\n"):
+            messages = list(decoder.feed(line))
+            if self._is_copied and line.endswith(b"\n") and not decoder.garbage:
                 write_bytes(line)
-            for message in decoder.feed(line):
+            for message in messages:
                 self._said.put(message)
             self._last_words.extend(decoder.garbage)
             decoder.garbage.clear()

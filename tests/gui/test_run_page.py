@@ -129,6 +129,7 @@ def test_a_word_half_typed_is_used_by_the_start_and_forgotten_with_its_pictures(
     page._trigger.setText("Mina")
     with qtbot.waitSignal(page.start_asked) as asked:
         page._on_start()
+    assert asked.args is not None
     assert asked.args[0].profile.dataset.trigger == "Mina"
     page._trigger.setText("Mina again")
     page.choose_dataset("demo:rolwayne")

@@ -1,0 +1,143 @@
+"""What a forecast says: the memory that every card and RAM will need, and the ways to train with their speed.
+
+A forecast is made by a child process, because it runs the model's own code on fake tensors. It answers with one JSON
+object, which the window draws and the command line prints.
+"""
+
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from diffusionforce.wire.messages import Record
+
+Phase = Literal["caching", "training", "sampling"]
+
+
+class ForecastCard(Record):
+    """One card of the rig and what it gives to a training. Sizes in bytes."""
+
+    device: str
+    """For example `cuda:0`."""
+    label: str
+    """For people, for example `GPU 0 (RTX 4060 Ti)`."""
+    total_bytes: int
+    taken_bytes: int
+    """Held by other programs at the time of the forecast; 0 on a rig out of the catalogue."""
+    reserve_bytes: int
+    """Kept back for the driver, the desktop and the allocator's leftovers."""
+    budget_bytes: int
+    """What is left for the training."""
+
+
+class CardNeed(Record):
+    """What one card holds at its fullest moment in one phase, by what it is for. Sizes in bytes."""
+
+    weights_bytes: int = 0
+    trained_bytes: int = 0
+    optimizer_bytes: int = 0
+    gradient_bytes: int = 0
+    activation_bytes: int = 0
+    temporary_bytes: int = 0
+    paging_bytes: int = 0
+    constant_bytes: int = 0
+
+    @property
+    def peak_bytes(self) -> int:
+        """All of it."""
+        return sum(getattr(self, name) for name in CardNeed.model_fields)
+
+
+class PhaseNeed(Record):
+    """One phase of the recommended way, or of the closest where nothing fits."""
+
+    phase: Phase
+    cards: tuple[CardNeed, ...]
+    """One for each card of the rig."""
+    ram_bytes: int = 0
+    """RAM for blocks and other weights that are not on a card then."""
+    words: str = ""
+    """What the phase does, for example `1024 x 1024, 4 at a time`."""
+    num_aside: tuple[int, ...] = ()
+    """Sampling in mode C: for each card the blocks that step aside to RAM meanwhile."""
+
+
+class WayCard(Record):
+    """What one card gets in one way to train."""
+
+    device: str
+    num_blocks: int
+    num_paged: int
+    needed_bytes: int
+    missing_bytes: int
+    """What its budget lacks; 0 where it fits."""
+
+
+class Way(Record):
+    """One way to train on this rig."""
+
+    words: str
+    """For example `split + swap, bf16 weights, 4 micro-batches`."""
+    kind: Literal["one card", "one card + swap", "split", "split + swap"]
+    mode: Literal["A", "B", "C"]
+    weights: str
+    num_microbatches: int
+    schedule: str
+    fits: bool
+    recommended: bool
+    reason: str
+    step_s: float | None
+    """Predicted seconds of a step; None where nothing is known of the cards' speed."""
+    cards: tuple[WayCard, ...]
+    """The used ones; the first is home."""
+    chunk_sizes: tuple[int, ...]
+    card_of_chunk: tuple[int, ...]
+    """Index into `cards` of this way, one a chunk."""
+    paged_blocks: tuple[int, ...] = ()
+    ram_bytes: int = 0
+
+
+class Forecast(Record):
+    """The answer."""
+
+    kind: Literal["forecast"] = "forecast"
+    profile_name: str
+    title: str
+    engine: str
+    num_blocks: int
+    trainable_bytes: int = 0
+    """Size of the LoRA's trained parameters."""
+    rig: tuple[ForecastCard, ...]
+    is_here: bool
+    """Whether the rig is this machine's; False for one out of the catalogue."""
+    ram_total_bytes: int
+    ram_usable_bytes: int
+    """What of RAM may be locked for blocks."""
+    times: Literal["measured", "catalogue", "unknown"]
+    """Where predicted seconds come from."""
+    phases: tuple[PhaseNeed, ...]
+    ways: tuple[Way, ...]
+    """Best first."""
+    refusal: tuple[str, ...] = ()
+    """Where nothing fits: what is missing, a sentence a card."""
+    ways_out: tuple[str, ...] = ()
+    """Where nothing fits: what would help, each computed."""
+    notes: tuple[str, ...] = ()
+    """What the forecast takes for granted, in sentences."""
+    took_s: float = 0.0
+
+    @property
+    def recommended(self) -> Way | None:
+        """The way to take; None where nothing fits."""
+        return next((way for way in self.ways if way.recommended), None)
+
+
+_adapter = TypeAdapter(Forecast)
+
+
+def read_forecast(text: str) -> Forecast:
+    """Read what a forecasting child wrote.
+
+    Raises:
+        ValueError: It is not a forecast.
+    """
+    return _adapter.validate_json(text)

@@ -184,7 +184,8 @@ class Bench:
             try:
                 measured = self._rig.measure(candidate.cut, candidate.shares)
             except torch.OutOfMemoryError:
-                problem = "out of memory"
+                allocated, reserved = self._rig.peaks()
+                problem = f"out of memory: {_in_gib(allocated)} GiB allocated, {_in_gib(reserved)} GiB held"
         return Row(
             way=way,
             num_microbatches=num_microbatches,
@@ -237,6 +238,10 @@ class Bench:
 def _judge_alone(costs: RigCosts, card: int, num_microbatches: int) -> Candidate:
     search = Search(rig=costs, num_microbatches=num_microbatches, schedules=("turns",), max_chunks_per_card=1)
     return search.judge((costs.num_blocks,), (card,), num_steps=2)
+
+
+def _in_gib(sizes: Sequence[int]) -> str:
+    return " / ".join(f"{size / 2**30:.2f}" for size in sizes)
 
 
 def _fitting(candidate: Candidate) -> Candidate:

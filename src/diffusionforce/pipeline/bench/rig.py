@@ -145,6 +145,12 @@ class BenchRig:
             with budget:
                 return self._timed_steps(cut, run_step, pager, executor, num_steps or self.options.num_steps)
 
+    def peaks(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The most that was allocated on each card, and the most that its allocator held, since steps began."""
+        allocated = [torch.cuda.max_memory_allocated(d) if d.type == "cuda" else 0 for d in self.devices]
+        reserved = [torch.cuda.max_memory_reserved(d) if d.type == "cuda" else 0 for d in self.devices]
+        return tuple(allocated), tuple(reserved)
+
     @contextlib.contextmanager
     def _arranged(
         self, cut: Cut, shares: Sequence[Share]
@@ -191,11 +197,11 @@ class BenchRig:
         executor: StepExecutor | None,
         num_steps: int,
     ) -> Measured:
+        self._forget_peaks()
         for _ in range(self.options.num_warm_up_steps):
             run_step(False)
         self._synchronise()
-        for device in self._cards():
-            torch.cuda.reset_peak_memory_stats(device)
+        self._forget_peaks()
         seconds: list[float] = []
         held: dict[int, int] = {}
         marks = {1, 20, num_steps // 2, num_steps}
@@ -206,10 +212,7 @@ class BenchRig:
             seconds.append(time.perf_counter() - start_s)
             if number in marks:
                 held[number] = sum(torch.cuda.memory_allocated(device) for device in self._cards())
-        peak = tuple(torch.cuda.max_memory_allocated(device) if device.type == "cuda" else 0 for device in self.devices)
-        reserved = tuple(
-            torch.cuda.max_memory_reserved(device) if device.type == "cuda" else 0 for device in self.devices
-        )
+        peak, reserved = self.peaks()
         timeline = None
         if executor is not None and self.options.timeline_folder is not None:
             run_step(True)
@@ -337,6 +340,10 @@ class BenchRig:
 
     def _cards(self) -> list[torch.device]:
         return [device for device in dict.fromkeys(self.devices) if device.type == "cuda"]
+
+    def _forget_peaks(self) -> None:
+        for device in self._cards():
+            torch.cuda.reset_peak_memory_stats(device)
 
     def _synchronise(self) -> None:
         for device in self._cards():

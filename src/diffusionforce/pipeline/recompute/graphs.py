@@ -69,6 +69,17 @@ class BlockGraphs:
         """Calls that are replayed from graphs."""
         return sum(call is not None for call in self._captured.values())
 
+    def release(self) -> None:
+        """Let all graphs go, and the memory that they hold, before weights change places on purpose.
+
+        To be called between steps. The blocks are captured again at their next call; none counts as one whose weights
+        do not stay.
+        """
+        self._captured.clear()
+        self._num_captures.clear()
+        self._cards.clear()
+        self._slots.clear()
+
     def run(self, block: nn.Module, forward: BlockForward, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a block's training forward; its activations are recomputed in the backward.
 

@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-from typing import Any
 
 import pytest
 import torch
@@ -60,15 +59,9 @@ def test_gradients_equal_one_card(make_order, chunks, way):
     placement = even_placement(8, ["cuda:0", "cuda:1"], chunks_per_stage=chunks)
     place_blocks(model.blocks, placement)
     verify_placement(model.blocks, placement)
-    sizes: dict[str, Any] = {"num_chunks": placement.num_chunks, "num_microbatches": num_microbatches}
-    devices = placement.device_of_chunk
-    costs = Costs(device_of=devices, forward_s=[1] * len(devices), backward_s=[3] * len(devices), tail_s=0.1)
-    order = {
-        "turns": lambda: turns(**sizes),
-        "gpipe": lambda: gpipe(**sizes, device_of=devices),
-        "interleaved": lambda: interleaved(**sizes, device_of=devices),
-        "best": lambda: best(num_microbatches=num_microbatches, costs=costs),
-    }[make_order]()
+    costs = Costs.equal(placement.device_of_chunk, backward_s=3, tail_s=0.1)
+    generators = {"turns": turns, "gpipe": gpipe, "interleaved": interleaved, "best": best}
+    order = generators[make_order](costs, num_microbatches=num_microbatches)
     data = batches(num_microbatches)
     graphs = BlockGraphs() if way == "graphs" else None
     executor = StepExecutor(
@@ -104,7 +97,7 @@ def test_graphs_under_autocast_with_lora_in_fp32():
     model, graphs = small_dit(**options).cuda(0), BlockGraphs()
     placement = even_placement(8, ["cuda:0", "cuda:1"], chunks_per_stage=2)
     place_blocks(model.blocks, placement)
-    order = interleaved(num_chunks=4, num_microbatches=2, device_of=placement.device_of_chunk)
+    order = interleaved(Costs.equal(placement.device_of_chunk), num_microbatches=2)
     functions = [lambda batch=batch: flow_loss(model, batch) for batch in batches(2)]
     with StepExecutor(model.blocks, placement, graphs=graphs).install() as executor:
         for _ in range(2):
@@ -131,7 +124,7 @@ def test_memory_does_not_grow_from_step_to_step():
     model = small_dit(**{**OPTIONS, "num_blocks": 4}).cuda(0)
     placement = even_placement(4, ["cuda:0", "cuda:1"], chunks_per_stage=2)
     place_blocks(model.blocks, placement)
-    order = interleaved(num_chunks=4, num_microbatches=2, device_of=placement.device_of_chunk)
+    order = interleaved(Costs.equal(placement.device_of_chunk), num_microbatches=2)
     data = batches(2)
     held: list[tuple[int, int]] = []
     with StepExecutor(model.blocks, placement).install() as executor:

@@ -13,7 +13,7 @@ from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.pager.pager import CardPaging, Pager
 from diffusionforce.pipeline.pager.slots import visits_of
 from diffusionforce.pipeline.placement import Placement, place_blocks
-from diffusionforce.pipeline.schedule.generators import interleaved
+from diffusionforce.pipeline.schedule.generators import Costs, interleaved
 from diffusionforce.pipeline.splitter.model import Cut
 
 NUM_CARDS = torch.cuda.device_count()
@@ -89,7 +89,7 @@ def test_two_cards_page_and_interleave_to_the_same_gradients(recompute: bool):
     model = model_on_first_card(checkpointing=False)
     cards = (0, 1, 0, 1)
     devices = (torch.device("cuda:0"), torch.device("cuda:1"))
-    order = interleaved(num_chunks=4, num_microbatches=len(BATCHES), device_of=cards)
+    order = interleaved(Costs.equal(cards), num_microbatches=len(BATCHES))
     cut = Cut(chunk_sizes=(3, 2, 3, 2), card_of_chunk=cards, order=tuple(order))
     placement = Placement(devices=devices, chunk_sizes=cut.chunk_sizes, stage_of_chunk=cards)
     place_blocks(model.blocks, placement)

@@ -22,9 +22,7 @@ def test_the_estimate_is_never_below_the_forecast_and_close(
     totals: tuple[int, ...], chunks_each: int, num_microbatches: int
 ) -> None:
     placing = Placing(cards=tuple(range(len(totals))), totals=totals, chunks_each=chunks_each)
-    order = schedule.interleaved(
-        num_chunks=len(placing.chunk_sizes), num_microbatches=num_microbatches, device_of=placing.card_of_chunk
-    )
+    order = schedule.interleaved(schedule.Costs.equal(placing.card_of_chunk), num_microbatches=num_microbatches)
     layout = Layout(chunk_sizes=placing.chunk_sizes, card_of_chunk=placing.card_of_chunk, order=order)
     variant = Variant(weights="bf16", num_microbatches=num_microbatches, footprint=WAN_14B, block_s=(1.0,) * 3)
     rig = [PlanCard(label=name, budget_bytes=1 << 40) for name in "abc"]
@@ -45,9 +43,7 @@ def test_blocks_of_two_kinds_are_counted_where_they_are() -> None:
         for placing in (Placing(cards=(0, 1), totals=(13, 17), chunks_each=each) for each in (1, 3)):
             stages = Estimator(variant, rig).stages(placing, paging=paging)
             found = Candidate(kind="split", variant=variant, placing=placing, stages=tuple(stages), step_s=0.0)
-            order = schedule.interleaved(
-                num_chunks=len(placing.chunk_sizes), num_microbatches=4, device_of=placing.card_of_chunk
-            )
+            order = schedule.interleaved(schedule.Costs.equal(placing.card_of_chunk), num_microbatches=4)
             forecast = forecast_training(mixed, found.layout(order))
             assert bool(found.paged) == paging
             assert forecast.ram_bytes == sum(stage.paged_bytes for stage in stages)
@@ -61,7 +57,7 @@ def test_one_card_is_estimated_as_it_is_forecast() -> None:
         layout = Layout(
             chunk_sizes=(40,),
             card_of_chunk=(0,),
-            order=schedule.turns(num_chunks=1, num_microbatches=num_microbatches),
+            order=schedule.turns(schedule.Costs.equal((0,)), num_microbatches=num_microbatches),
             paged=frozenset(range(0, 40, 2)),
             num_slots=(3,),
         )
@@ -79,7 +75,7 @@ def clocked_s(candidate: Candidate, link_bytes_per_s: list[float]) -> float:
     variant, placing = candidate.variant, candidate.placing
     num_cards, num_blocks = len(placing.cards), sum(placing.totals)
     at = tuple(range(num_cards)) * placing.chunks_each
-    order = schedule.interleaved(num_chunks=len(at), num_microbatches=variant.num_microbatches, device_of=at)
+    order = schedule.interleaved(schedule.Costs.equal(at), num_microbatches=variant.num_microbatches)
     cut = Cut(chunk_sizes=placing.chunk_sizes, card_of_chunk=at, order=tuple(order))
     seconds = [variant.block_s[card] / num_blocks for card in placing.cards]
     rig = RigCosts(
@@ -131,9 +127,7 @@ def test_the_step_is_what_the_pipelines_clock_says(text: str, num_microbatches: 
     assert splits
     for candidate in splits:
         order = schedule.interleaved(
-            num_chunks=len(candidate.placing.chunk_sizes),
-            num_microbatches=num_microbatches,
-            device_of=candidate.placing.card_of_chunk,
+            schedule.Costs.equal(candidate.placing.card_of_chunk), num_microbatches=num_microbatches
         )
         forecast = forecast_training(WAN_14B, candidate.layout(order))
         for card, stage in zip(candidate.placing.cards, candidate.stages, strict=True):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.router import Router
-from diffusionforce.pipeline.schedule.generators import interleaved
+from diffusionforce.pipeline.schedule.generators import Costs, interleaved
 from diffusionforce.wire import Span
 
 PIECES_PER_STAGE = 2
@@ -134,12 +134,8 @@ class Pipelined:
 
     def run(self, pieces: Sequence[Piece]) -> list[float]:
         """Add the gradients of the weighted losses, and return the losses."""
-        order = interleaved(
-            num_chunks=self._placement.num_chunks,
-            num_microbatches=len(pieces),
-            # By stage: the same device may be two stages, which a schedule must tell apart.
-            device_of=self._placement.stage_of_chunk,
-        )
+        # By stage: the same device may be two stages, which a schedule must tell apart.
+        order = interleaved(Costs.equal(self._placement.stage_of_chunk), num_microbatches=len(pieces))
         losses = self._executor.step(
             order,
             microbatches=[piece.loss for piece in pieces],

@@ -27,7 +27,7 @@ from diffusionforce.pipeline.pager.lanes import load_lane
 from diffusionforce.pipeline.pager.pager import CardPaging, Pager
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.recompute.graphs import BlockGraphs
-from diffusionforce.pipeline.schedule.generators import turns
+from diffusionforce.pipeline.schedule.generators import Costs, turns
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.splitter.calibration import Calibration, calibrate
 from diffusionforce.pipeline.splitter.costs import RigCosts, equal_blocks
@@ -123,7 +123,7 @@ class BenchRig:
     def one_card_s(self) -> float:
         """Seconds of one micro-batch on the first card, everything resident, no budget, at the card's played speed."""
         num_blocks = len(self.blocks)
-        order = turns(num_chunks=1, num_microbatches=_LIMIT_MICROBATCHES)
+        order = turns(Costs.equal([0]), num_microbatches=_LIMIT_MICROBATCHES)
         cut = Cut(chunk_sizes=(num_blocks,), card_of_chunk=(0,), order=tuple(order))
         share = share_of(self.costs().without_paging(), cut, 0, num_slots=2)
         num_steps = min(self.options.num_steps, _LIMIT_STEPS)

@@ -11,6 +11,7 @@ No torch here.
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 
 from diffusionforce.pipeline.schedule.simulation import Clock, Costs, Span, Timeline, TransferSeconds, draw, simulate
 from diffusionforce.pipeline.schedule.ticks import Op, all_ops, needs, peak_live, validate
@@ -40,43 +41,42 @@ Priority = Callable[[Op], tuple[int, ...]]
 """Among ops that could start at the same time the one with the smallest priority runs first."""
 
 
-def turns(*, num_chunks: int, num_microbatches: int) -> list[Op]:
-    """One micro-batch after the other, forward and backward: what an unscheduled split model does."""
-    return [
-        op
-        for microbatch in range(num_microbatches)
-        for op in [
-            *(Op("F", chunk, microbatch) for chunk in range(num_chunks)),
-            *(Op("B", chunk, microbatch) for chunk in reversed(range(num_chunks))),
-        ]
-    ]
-
-
-def gpipe(
-    *,
-    num_chunks: int,
-    num_microbatches: int,
-    device_of: Sequence[Hashable],
-    forward_s: Sequence[float] | None = None,
-    backward_s: Sequence[float] | None = None,
-) -> list[Op]:
-    """All forwards, then all backwards.
+def turns(costs: Costs, *, num_microbatches: int) -> list[Op]:
+    """One micro-batch after the other, forward and backward: what an unscheduled split model does.
 
     Args:
-        num_chunks: Chunks of the model.
+        costs: Of which only the number of chunks counts.
         num_microbatches: Micro-batches of the step.
-        device_of: The device of each chunk.
-        forward_s: Seconds of each chunk's forward, for the issue order across devices; 1 each if left out.
-        backward_s: Seconds of each chunk's backward; 2 each if left out.
 
     Returns:
         The ops in issue order.
     """
-    costs = _costs(num_chunks, device_of, forward_s, backward_s)
-    group = len(dict.fromkeys(device_of))
+    return [
+        op
+        for microbatch in range(num_microbatches)
+        for op in [
+            *(Op("F", chunk, microbatch) for chunk in range(costs.num_chunks)),
+            *(Op("B", chunk, microbatch) for chunk in reversed(range(costs.num_chunks))),
+        ]
+    ]
+
+
+def gpipe(costs: Costs, *, num_microbatches: int) -> list[Op]:
+    """All forwards, then all backwards.
+
+    Args:
+        costs: Where the chunks are, which gives each device's order, and what they cost, which gives the issue order
+            across devices.
+        num_microbatches: Micro-batches of the step.
+
+    Returns:
+        The ops in issue order.
+    """
+    devices = list(dict.fromkeys(costs.device_of))
+    group = len(devices)
     programs: dict[Hashable, list[Op]] = {}
-    for device in dict.fromkeys(device_of):
-        mine = [chunk for chunk in range(num_chunks) if device_of[chunk] == device]
+    for device in devices:
+        mine = [chunk for chunk, at in enumerate(costs.device_of) if at == device]
         rounds = [range(first, min(first + group, num_microbatches)) for first in range(0, num_microbatches, group)]
         forwards = [Op("F", chunk, m) for members in rounds for chunk in mine for m in members]
         backwards = [Op("B", chunk, m) for members in rounds for chunk in reversed(mine) for m in members]
@@ -84,38 +84,24 @@ def gpipe(
     return _merged(programs, costs)
 
 
-def one_f_one_b(
-    *,
-    num_chunks: int,
-    num_microbatches: int,
-    device_of: Sequence[Hashable],
-    forward_s: Sequence[float] | None = None,
-    backward_s: Sequence[float] | None = None,
-) -> list[Op]:
+def one_f_one_b(costs: Costs, *, num_microbatches: int) -> list[Op]:
     """One chunk a device: some forwards ahead, then forward and backward in turn. Arguments as for `gpipe`.
 
     Raises:
         ValueError: A device has more than one chunk.
     """
-    if len(set(device_of)) != num_chunks:
-        raise ValueError(f"1F1B wants one chunk a device, not {num_chunks} chunks on {len(set(device_of))} devices")
-    costs = _costs(num_chunks, device_of, forward_s, backward_s)
+    num_chunks, num_devices = costs.num_chunks, len(set(costs.device_of))
+    if num_devices != num_chunks:
+        raise ValueError(f"1F1B wants one chunk a device, not {num_chunks} chunks on {num_devices} devices")
     programs: dict[Hashable, list[Op]] = {}
-    for rank, device in enumerate(device_of):
+    for rank, device in enumerate(costs.device_of):
         forwards = [Op("F", rank, m) for m in range(num_microbatches)]
         backwards = [Op("B", rank, m) for m in range(num_microbatches)]
         programs[device] = _alternating(forwards, backwards, num_ahead=min(num_chunks - rank - 1, num_microbatches))
     return _merged(programs, costs)
 
 
-def interleaved(
-    *,
-    num_chunks: int,
-    num_microbatches: int,
-    device_of: Sequence[Hashable],
-    forward_s: Sequence[float] | None = None,
-    backward_s: Sequence[float] | None = None,
-) -> list[Op]:
+def interleaved(costs: Costs, *, num_microbatches: int) -> list[Op]:
     """Interleaved 1F1B: several chunks a device, the devices in turn. Arguments as for `gpipe`.
 
     Micro-batches travel in groups as large as the number of devices. A last short group is filled up with
@@ -124,20 +110,13 @@ def interleaved(
     Raises:
         ValueError: The chunks do not lie on the devices in turn, equally many on each.
     """
-    devices = list(dict.fromkeys(device_of))
+    if not _in_turn(costs):
+        raise ValueError(f"interleaving wants the devices in turn, not {list(map(str, costs.device_of))}")
+    devices = list(dict.fromkeys(costs.device_of))
     num_devices = len(devices)
-    if num_chunks % num_devices or list(device_of) != devices * (num_chunks // num_devices):
-        raise ValueError(f"interleaving wants the devices in turn, not {list(map(str, device_of))}")
-    if num_chunks == num_devices:
-        return one_f_one_b(
-            num_chunks=num_chunks,
-            num_microbatches=num_microbatches,
-            device_of=device_of,
-            forward_s=forward_s,
-            backward_s=backward_s,
-        )
-    costs = _costs(num_chunks, device_of, forward_s, backward_s)
-    chunks_each = num_chunks // num_devices
+    if costs.num_chunks == num_devices:
+        return one_f_one_b(costs, num_microbatches=num_microbatches)
+    chunks_each = costs.num_chunks // num_devices
     num_filled = -(-num_microbatches // num_devices) * num_devices
     programs: dict[Hashable, list[Op]] = {}
     for rank, device in enumerate(devices):
@@ -154,27 +133,13 @@ def interleaved(
 
 
 def greedy(
-    *,
-    num_chunks: int,
-    num_microbatches: int,
-    device_of: Sequence[Hashable],
-    forward_s: Sequence[float] | None = None,
-    backward_s: Sequence[float] | None = None,
-    transfer_s: TransferSeconds = 0.0,
-    tail_s: float = 0.0,
-    max_live: int | None = None,
-    priority: Priority | None = None,
+    costs: Costs, *, num_microbatches: int, max_live: int | None = None, priority: Priority | None = None
 ) -> list[Op]:
     """List scheduling with the real costs: always the op that can start first.
 
     Args:
-        num_chunks: Chunks of the model.
+        costs: What the chunks cost and where they are, in any pattern.
         num_microbatches: Micro-batches of the step.
-        device_of: The device of each chunk, in any pattern.
-        forward_s: Seconds of each chunk's forward; 1 each if left out.
-        backward_s: Seconds of each chunk's backward; 2 each if left out.
-        transfer_s: Seconds that a boundary takes from device to device.
-        tail_s: Seconds between the last chunk's forward and its backward.
         max_live: The most micro-batches in flight at once, at least 1. Fewer hold less memory and idle more.
         priority: Decides between ops that could start at the same time; backwards first if left out.
 
@@ -186,10 +151,9 @@ def greedy(
     """
     if max_live is not None and max_live < 1:
         raise ValueError(f"at least one micro-batch must be in flight, not {max_live}")
-    costs = _costs(num_chunks, device_of, forward_s, backward_s, transfer_s, tail_s)
-    prefer = priority or backward_first(num_devices=len(set(device_of)))
+    prefer = priority or backward_first(num_devices=len(set(costs.device_of)))
     clock = Clock(costs)
-    open_ops = _Frontier(num_chunks=num_chunks, num_microbatches=num_microbatches, max_live=max_live)
+    open_ops = _Frontier(num_chunks=costs.num_chunks, num_microbatches=num_microbatches, max_live=max_live)
     while candidates := open_ops.candidates():
         chosen = min(candidates, key=lambda op: (clock.start_s(op), prefer(op)))
         clock.run(chosen)
@@ -213,17 +177,12 @@ def forward_first(*, num_devices: int) -> Priority:
     return lambda op: (1 - other(op)[0], *other(op)[1:])
 
 
-def best(
-    *,
-    num_microbatches: int,
-    costs: Costs,
-    max_live: int | None = None,
-) -> list[Op]:
+def best(costs: Costs, *, num_microbatches: int, max_live: int | None = None) -> list[Op]:
     """The fastest schedule that a clock finds among all generators; the one that holds least if several are equal.
 
     Args:
-        num_microbatches: Micro-batches of the step.
         costs: What the chunks cost and where they are.
+        num_microbatches: Micro-batches of the step.
         max_live: The most live micro-batches a chunk may have.
 
     Returns:
@@ -232,22 +191,17 @@ def best(
     Raises:
         ValueError: `max_live` is below 1.
     """
-    num_chunks = costs.num_chunks
     ranked: list[tuple[float, int, int, list[Op]]] = []
-    for index, order in enumerate(_candidates(num_microbatches, costs, max_live)):
-        if max_live is not None and max(peak_live(order, num_chunks=num_chunks)) > max_live:
-            continue
-        clock = Clock(costs)
-        for op in order:
-            clock.run(op)
-        step_s = Timeline.of_spans(clock.spans).step_s
-        ranked.append((round(step_s, 9), sum(peak_live(order, num_chunks=num_chunks)), index, order))
+    for index, order in enumerate(_candidates(costs, num_microbatches=num_microbatches, max_live=max_live)):
+        live = peak_live(order, num_chunks=costs.num_chunks)
+        if max_live is None or max(live) <= max_live:
+            ranked.append((round(simulate(order, costs=costs).step_s, 9), sum(live), index, order))
     return min(ranked)[-1]
 
 
-def _candidates(num_microbatches: int, costs: Costs, max_live: int | None) -> Iterable[list[Op]]:
-    devices = list(dict.fromkeys(costs.device_of))
-    limits = {max_live} if max_live is not None else {None, len(devices), len(devices) + 1, 2 * len(devices)}
+def _candidates(costs: Costs, *, num_microbatches: int, max_live: int | None) -> Iterable[list[Op]]:
+    num_devices = len(set(costs.device_of))
+    limits = {max_live} if max_live is not None else {None, num_devices, num_devices + 1, 2 * num_devices}
     # Where boundaries cost nothing, ops of several micro-batches are ready at the same instant, and greedy choices
     # can lock into a pattern that leaves devices waiting. Planning with a small cost breaks the ties usefully.
     nudge_s = 0.02 * min(costs.forward_s)
@@ -256,24 +210,19 @@ def _candidates(num_microbatches: int, costs: Costs, max_live: int | None) -> It
         sorted(limits, key=str), transfers, (backward_first, forward_first)
     ):
         yield greedy(
-            num_chunks=costs.num_chunks,
+            replace(costs, transfer_s=transfer_s),
             num_microbatches=num_microbatches,
-            device_of=costs.device_of,
-            forward_s=costs.forward_s,
-            backward_s=costs.backward_s,
-            transfer_s=transfer_s,
-            tail_s=costs.tail_s,
             max_live=limit,
-            priority=priority(num_devices=len(devices)),
+            priority=priority(num_devices=num_devices),
         )
-    if list(costs.device_of) == devices * (costs.num_chunks // len(devices)):
-        yield interleaved(
-            num_chunks=costs.num_chunks,
-            num_microbatches=num_microbatches,
-            device_of=costs.device_of,
-            forward_s=costs.forward_s,
-            backward_s=costs.backward_s,
-        )
+    if _in_turn(costs):
+        yield interleaved(costs, num_microbatches=num_microbatches)
+
+
+def _in_turn(costs: Costs) -> bool:
+    """Whether the chunks lie on the devices in turn, equally many on each."""
+    devices = list(dict.fromkeys(costs.device_of))
+    return list(costs.device_of) == devices * (costs.num_chunks // len(devices))
 
 
 class _Frontier:
@@ -310,25 +259,6 @@ class _Frontier:
         else:
             del self._next[m]
             self._num_live -= 1
-
-
-def _costs(
-    num_chunks: int,
-    device_of: Sequence[Hashable],
-    forward_s: Sequence[float] | None,
-    backward_s: Sequence[float] | None,
-    transfer_s: TransferSeconds = 0.0,
-    tail_s: float = 0.0,
-) -> Costs:
-    if len(device_of) != num_chunks:
-        raise ValueError(f"{num_chunks} chunks need {num_chunks} devices, not {len(device_of)}")
-    return Costs(
-        device_of=device_of,
-        forward_s=forward_s if forward_s is not None else [1.0] * num_chunks,
-        backward_s=backward_s if backward_s is not None else [2.0] * num_chunks,
-        transfer_s=transfer_s,
-        tail_s=tail_s,
-    )
 
 
 def _merged(programs: dict[Hashable, list[Op]], costs: Costs) -> list[Op]:

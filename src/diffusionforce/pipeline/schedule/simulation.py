@@ -66,6 +66,40 @@ class Costs:
     """Seconds from the end of the last chunk's forward until its backward may start: the way home, head, loss and the
     gradient's way back."""
 
+    def __post_init__(self) -> None:
+        if not len(self.device_of) == len(self.forward_s) == len(self.backward_s):
+            raise ValueError(
+                f"every chunk needs a device, a forward and a backward, not {len(self.device_of)} devices, "
+                f"{len(self.forward_s)} forwards and {len(self.backward_s)} backwards"
+            )
+
+    @classmethod
+    def equal(
+        cls,
+        device_of: Sequence[Hashable],
+        *,
+        forward_s: float = 1.0,
+        backward_s: float = 2.0,
+        transfer_s: TransferSeconds = 0.0,
+        tail_s: float = 0.0,
+    ) -> "Costs":
+        """Chunks that all cost the same wherever they are.
+
+        Args:
+            device_of: The device of each chunk.
+            forward_s: Seconds of a chunk's forward.
+            backward_s: Seconds of a chunk's backward.
+            transfer_s: Seconds that a boundary is under way.
+            tail_s: Seconds between the last chunk's forward and its backward.
+        """
+        return cls(
+            device_of=device_of,
+            forward_s=[forward_s] * len(device_of),
+            backward_s=[backward_s] * len(device_of),
+            transfer_s=transfer_s,
+            tail_s=tail_s,
+        )
+
     @property
     def num_chunks(self) -> int:
         """Number of chunks."""
@@ -129,31 +163,17 @@ class Clock:
         self._ready_s[Op(op.kind, chunk, op.microbatch)] = arrival_s
 
 
-def simulate(
-    order: Sequence[Op],
-    *,
-    device_of: Sequence[Hashable],
-    forward_s: Sequence[float],
-    backward_s: Sequence[float],
-    transfer_s: TransferSeconds = 0.0,
-    tail_s: float = 0.0,
-) -> Timeline:
+def simulate(order: Sequence[Op], *, costs: Costs) -> Timeline:
     """Run a schedule on the clock.
 
     Args:
         order: A valid schedule in issue order.
-        device_of: The device of each chunk.
-        forward_s: Seconds of each chunk's forward.
-        backward_s: Seconds of each chunk's backward.
-        transfer_s: Seconds that a boundary takes from device to device.
-        tail_s: Seconds between the last chunk's forward and its backward.
+        costs: What the chunks cost and where they are.
 
     Returns:
         The modelled step time, every device's busy seconds and every op's span.
     """
-    clock = Clock(
-        Costs(device_of=device_of, forward_s=forward_s, backward_s=backward_s, transfer_s=transfer_s, tail_s=tail_s)
-    )
+    clock = Clock(costs)
     for op in order:
         clock.run(op)
     return Timeline.of_spans(clock.spans)

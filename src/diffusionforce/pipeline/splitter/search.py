@@ -10,8 +10,9 @@ are all tried. Tests compare it with trying everything.
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from diffusionforce.pipeline.schedule.generators import gpipe, greedy, interleaved, turns
 from diffusionforce.pipeline.schedule.simulation import Costs, Timeline
@@ -135,7 +136,7 @@ class Search:
         costs = chunk_costs(self.rig, Cut(chunk_sizes=sizes, card_of_chunk=cards, order=()))
         names = self.schedules if len(set(cards)) > 1 and self.num_microbatches > 1 else ("turns",)
         for name in names:
-            yield name, tuple(SCHEDULES[name](costs, self.num_microbatches))
+            yield name, tuple(SCHEDULES[name](costs, num_microbatches=self.num_microbatches))
 
     def _survey(self, cards: tuple[int, ...], chunks_each: int, found: Sequence[Candidate]) -> list[Candidate]:
         """Candidates for each sum of blocks a card could get, while the bound leaves room for a better one."""
@@ -215,51 +216,28 @@ def _pages(candidate: Candidate) -> bool:
     return any(share.paged for share in candidate.shares)
 
 
-def _turns(costs: Costs, num_microbatches: int) -> list[Op]:
-    return turns(num_chunks=costs.num_chunks, num_microbatches=num_microbatches)
+def _greedy_frugal(costs: Costs, *, num_microbatches: int) -> list[Op]:
+    return greedy(costs, num_microbatches=num_microbatches, max_live=len(set(costs.device_of)) + 1)
 
 
-def _gpipe(costs: Costs, num_microbatches: int) -> list[Op]:
-    return gpipe(num_chunks=costs.num_chunks, num_microbatches=num_microbatches, device_of=costs.device_of)
+class Schedule(Protocol):
+    """Orders the ops of a step."""
 
-
-def _interleaved(costs: Costs, num_microbatches: int) -> list[Op]:
-    return interleaved(
-        num_chunks=costs.num_chunks,
-        num_microbatches=num_microbatches,
-        device_of=costs.device_of,
-        forward_s=costs.forward_s,
-        backward_s=costs.backward_s,
-    )
-
-
-def _greedy(costs: Costs, num_microbatches: int, *, max_live: int | None = None) -> list[Op]:
-    return greedy(
-        num_chunks=costs.num_chunks,
-        num_microbatches=num_microbatches,
-        device_of=costs.device_of,
-        forward_s=costs.forward_s,
-        backward_s=costs.backward_s,
-        transfer_s=costs.transfer_s,
-        tail_s=costs.tail_s,
-        max_live=max_live,
-    )
-
-
-def _greedy_frugal(costs: Costs, num_microbatches: int) -> list[Op]:
-    return _greedy(costs, num_microbatches, max_live=len(set(costs.device_of)) + 1)
+    def __call__(self, costs: Costs, /, *, num_microbatches: int) -> list[Op]:
+        """The ops in issue order, for chunks of these costs."""
+        ...
 
 
 FRUGAL = "greedy, few in flight"
 
-SCHEDULES: dict[str, Callable[[Costs, int], list[Op]]] = {
-    "turns": _turns,
-    "gpipe": _gpipe,
-    "interleaved": _interleaved,
-    "greedy": _greedy,
+SCHEDULES: dict[str, Schedule] = {
+    "turns": turns,
+    "gpipe": gpipe,
+    "interleaved": interleaved,
+    "greedy": greedy,
     FRUGAL: _greedy_frugal,
 }
-"""How a cut is run: name -> ops from (costs of the chunks, number of micro-batches). "interleaved" with one chunk a
+"""How a cut is run. "interleaved" with one chunk a
 card is 1F1B."""
 
 DEFAULT_SCHEDULES = ("interleaved", "greedy", FRUGAL)

@@ -11,7 +11,7 @@ from tests.support.virtual_devices import VirtualDevices, place_virtually, real_
 from diffusionforce.pipeline.executor.late import LateTrainer, Stash, late_order, trained_slots
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import even_placement
-from diffusionforce.pipeline.schedule.generators import draw, simulate, validate
+from diffusionforce.pipeline.schedule.generators import Costs, draw, simulate, validate
 
 NUM_STEPS = 5
 OPTIONS = {"num_blocks": 4, "skip": True, "checkpointing": True, "dropout": 0.2}
@@ -90,12 +90,13 @@ def test_the_recurrence_is_not_synchronous_training():
 def test_two_steps_overlap_on_two_devices():
     order = late_order(num_chunks=2, num_steps=3)
     validate(order, num_chunks=2, num_microbatches=3)
-    timeline = simulate(order, device_of=["a", "b"], forward_s=[1, 1], backward_s=[2, 2])
+    costs = Costs.equal(["a", "b"])
+    timeline = simulate(order, costs=costs)
     assert draw(timeline) == cleandoc("""
         a | F0.0 F0.1 .    .    B0.0 -    F0.2 B0.1 -    .    B0.2 -
         b | .    F1.0 B1.0 -    F1.1 B1.1 -    F1.2 B1.2 -    .    .
     """)
-    long = simulate(late_order(num_chunks=2, num_steps=64), device_of=["a", "b"], forward_s=[1, 1], backward_s=[2, 2])
+    long = simulate(late_order(num_chunks=2, num_steps=64), costs=costs)
     assert min(long.busy_share("a"), long.busy_share("b")) > 0.95
 
 

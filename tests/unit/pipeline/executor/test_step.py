@@ -76,9 +76,7 @@ def scheduled_step(
     model = small_dit(**options)
     devices = [virtual_device(index) for index in range(num_devices)]
     placement = even_placement(len(model.blocks), devices, chunks_per_stage=chunks)
-    order = make_order(
-        num_chunks=placement.num_chunks, num_microbatches=num_microbatches, device_of=placement.device_of_chunk
-    )
+    order = make_order(Costs.equal(placement.device_of_chunk), num_microbatches=num_microbatches)
     data = batches(num_microbatches, virtual=True)
 
     def microbatch(index: int) -> torch.Tensor:
@@ -97,16 +95,11 @@ def scheduled_step(
     return [real_of(loss).item() for loss in losses], real_gradients(model)
 
 
-def turns_order(*, num_chunks, num_microbatches, device_of):
-    return turns(num_chunks=num_chunks, num_microbatches=num_microbatches)
+def best_order(costs, *, num_microbatches):
+    return best(Costs.equal(costs.device_of, backward_s=3, tail_s=0.1), num_microbatches=num_microbatches)
 
 
-def best_order(*, num_chunks, num_microbatches, device_of):
-    costs = Costs(device_of=device_of, forward_s=[1] * num_chunks, backward_s=[3] * num_chunks, tail_s=0.1)
-    return best(num_microbatches=num_microbatches, costs=costs)
-
-
-ORDERS = [turns_order, gpipe, interleaved, greedy, best_order]
+ORDERS = [turns, gpipe, interleaved, greedy, best_order]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +180,7 @@ def test_recomputing_reaches_the_first_block_behind_a_frozen_prologue():
     model = frozen(small_dit(num_blocks=2))
     with StepExecutor(model.blocks, even_placement(2, ["cpu", "cpu"]), recompute=True).install() as executor:
         executor.step(
-            gpipe(num_chunks=2, num_microbatches=2, device_of=[0, 1]),
+            gpipe(Costs.equal([0, 1]), num_microbatches=2),
             microbatches=[lambda batch=batch: flow_loss(model, batch) for batch in data],
         )
     assert gradient_differences(expected, real_gradients(model)) == []
@@ -216,7 +209,7 @@ def test_weights_and_scale_multiply_the_gradients():
     placement = even_placement(6, ["cpu", "cpu"])
     with StepExecutor(model.blocks, placement).install() as executor:
         executor.step(
-            gpipe(num_chunks=2, num_microbatches=2, device_of=[0, 1]),
+            gpipe(Costs.equal([0, 1]), num_microbatches=2),
             microbatches=[lambda batch=batch: flow_loss(model, batch) for batch in data],
             weights=[0.75, 0.25],
             scale=8.0,
@@ -231,7 +224,7 @@ class Scene:
         self.model = small_dit(**options)
         self.placement = even_placement(6, ["cpu", "cpu"], chunks_per_stage=chunks)
         self.executor = StepExecutor(self.model.blocks, self.placement).install()
-        self.order = interleaved(num_chunks=2 * chunks, num_microbatches=num_microbatches, device_of=[0, 1] * chunks)
+        self.order = interleaved(Costs.equal([0, 1] * chunks), num_microbatches=num_microbatches)
         self.data = batches(num_microbatches)
 
     def plain_microbatch(self, index):
@@ -457,7 +450,7 @@ def test_only_boundaries_and_what_travels_with_them_cross():
     data = batches(1, virtual=True)[0]
     with virtual_executor(model, placement) as executor, VirtualDevices():
         crossings.clear()
-        executor.step(turns(num_chunks=4, num_microbatches=1), microbatches=[lambda: flow_loss(model, data)])
+        executor.step(turns(Costs.equal([0, 1] * 2), num_microbatches=1), microbatches=[lambda: flow_loss(model, data)])
     to_second = [c for c in crossings if c.destination == virtual_device(1)]
     # x twice, the gradient of x twice (from the tail and from chunk 2), four modulations, rotary, text.
     assert len(to_second) == 2 + 2 + 6
@@ -474,7 +467,7 @@ def test_recording_gives_every_ops_time(scene):
 
 
 def test_live_micro_batches_are_those_of_the_schedule():
-    order = [*turns(num_chunks=2, num_microbatches=2)]
+    order = [*turns(Costs.equal([0, 1]), num_microbatches=2)]
     assert peak_live(order, num_chunks=2) == [1, 1]
     scene = Scene(chunks=1)
     scene.order = order

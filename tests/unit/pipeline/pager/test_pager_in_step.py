@@ -8,7 +8,7 @@ from tests.support.small_dit import SmallDit, flow_loss, small_batch, small_dit
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.pager.pager import CardPaging, Pager
 from diffusionforce.pipeline.placement import Placement
-from diffusionforce.pipeline.schedule.generators import interleaved
+from diffusionforce.pipeline.schedule.generators import Costs, interleaved
 from diffusionforce.pipeline.splitter.model import Cut
 
 CPU = torch.device("cpu")
@@ -30,7 +30,7 @@ def test_a_paged_interleaved_step_gives_the_gradients_of_the_resident_model(chec
 
     model = small_dit(checkpointing=checkpointing, num_blocks=8)
     cards = (0, 1, 0, 1)
-    order = interleaved(num_chunks=4, num_microbatches=len(BATCHES), device_of=cards)
+    order = interleaved(Costs.equal(cards), num_microbatches=len(BATCHES))
     cut = Cut(chunk_sizes=(3, 2, 2, 1), card_of_chunk=cards, order=tuple(order))
     plans = [
         CardPaging(device=CPU, blocks=(0, 1, 2, 5, 6), paged=frozenset({0, 2, 5, 6}), num_slots=2),

@@ -10,7 +10,7 @@ from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import even_placement
 from diffusionforce.pipeline.recompute import graphs
 from diffusionforce.pipeline.recompute.graphs import BlockGraphs, NotCapturableError
-from diffusionforce.pipeline.schedule.generators import turns
+from diffusionforce.pipeline.schedule.generators import Costs, turns
 
 CPU = torch.device("cpu")
 
@@ -44,7 +44,9 @@ def test_the_executor_hands_training_calls_to_the_graphs_and_no_others():
         with torch.no_grad():
             model(torch.randn(1, 3))
         assert calls == []
-        executor.step(turns(num_chunks=2, num_microbatches=1), microbatches=[lambda: model(torch.randn(1, 3)).sum()])
+        executor.step(
+            turns(Costs.equal([0, 1]), num_microbatches=1), microbatches=[lambda: model(torch.randn(1, 3)).sum()]
+        )
     assert calls == list(model)
 
 

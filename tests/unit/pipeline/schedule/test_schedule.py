@@ -28,18 +28,18 @@ TWO, THREE = ["a", "b"], ["a", "b", "c"]
 def drawn(order: list[Op], device_of: list[str], forward_s: list[float] | None = None) -> str:
     forward_s = forward_s or [1.0] * len(device_of)
     backward_s = [2 * seconds for seconds in forward_s]
-    return draw(simulate(order, device_of=device_of, forward_s=forward_s, backward_s=backward_s))
+    return draw(simulate(order, costs=Costs(device_of=device_of, forward_s=forward_s, backward_s=backward_s)))
 
 
 def test_turns_leave_one_device_idle():
-    assert drawn(turns(num_chunks=2, num_microbatches=2), TWO) == cleandoc("""
+    assert drawn(turns(Costs.equal(TWO), num_microbatches=2), TWO) == cleandoc("""
         a | F0.0 .    .    .    B0.0 -    F0.1 .    .    .    B0.1 -
         b | .    F1.0 B1.0 -    .    .    .    F1.1 B1.1 -    .    .
     """)
 
 
 def test_gpipe_runs_all_forwards_first():
-    order = gpipe(num_chunks=2, num_microbatches=4, device_of=TWO)
+    order = gpipe(Costs.equal(TWO), num_microbatches=4)
     assert drawn(order, TWO) == cleandoc("""
         a | F0.0 F0.1 F0.2 F0.3 .    .    .    B0.0 -    B0.1 -    B0.2 -    B0.3 -
         b | .    F1.0 F1.1 F1.2 F1.3 B1.0 -    B1.1 -    B1.2 -    B1.3 -    .    .
@@ -48,7 +48,7 @@ def test_gpipe_runs_all_forwards_first():
 
 
 def test_one_f_one_b_on_two_devices():
-    order = one_f_one_b(num_chunks=2, num_microbatches=4, device_of=TWO)
+    order = one_f_one_b(Costs.equal(TWO), num_microbatches=4)
     assert drawn(order, TWO) == cleandoc("""
         a | F0.0 F0.1 .    .    B0.0 -    F0.2 B0.1 -    F0.3 B0.2 -    .    B0.3 -
         b | .    F1.0 B1.0 -    F1.1 B1.1 -    F1.2 B1.2 -    F1.3 B1.3 -    .    .
@@ -57,7 +57,7 @@ def test_one_f_one_b_on_two_devices():
 
 
 def test_one_f_one_b_on_three_devices():
-    order = one_f_one_b(num_chunks=3, num_microbatches=4, device_of=THREE)
+    order = one_f_one_b(Costs.equal(THREE), num_microbatches=4)
     assert drawn(order, THREE) == cleandoc("""
         a | F0.0 F0.1 F0.2 .    .    .    .    B0.0 -    F0.3 B0.1 -    .    B0.2 -    .    B0.3 -
         b | .    F1.0 F1.1 .    .    B1.0 -    F1.2 B1.1 -    F1.3 B1.2 -    .    B1.3 -    .    .
@@ -67,7 +67,7 @@ def test_one_f_one_b_on_three_devices():
 
 
 def test_interleaving_two_chunks_a_device():
-    order = interleaved(num_chunks=4, num_microbatches=2, device_of=TWO * 2)
+    order = interleaved(Costs.equal(TWO * 2), num_microbatches=2)
     assert drawn(order, TWO * 2) == cleandoc("""
         a | F0.0 F0.1 F2.0 F2.1 .    .    B2.0 -    .    B2.1 -    B0.0 -    B0.1 -
         b | .    F1.0 F1.1 F3.0 B3.0 -    F3.1 B3.1 -    B1.0 -    B1.1 -    .    .
@@ -75,7 +75,7 @@ def test_interleaving_two_chunks_a_device():
 
 
 def test_interleaving_with_an_odd_micro_batch():
-    order = interleaved(num_chunks=4, num_microbatches=3, device_of=TWO * 2)
+    order = interleaved(Costs.equal(TWO * 2), num_microbatches=3)
     assert drawn(order, TWO * 2) == cleandoc("""
         a | F0.0 F0.1 F2.0 F2.1 F0.2 .    B2.0 -    .    B2.1 -    F2.2 B0.0 -    B0.1 -    .    B2.2 -    .    .    B0.2 -
         b | .    F1.0 F1.1 F3.0 B3.0 -    F3.1 B3.1 -    F1.2 B1.0 -    B1.1 -    F3.2 B3.2 -    .    .    B1.2 -    .    .
@@ -84,14 +84,8 @@ def test_interleaving_with_an_odd_micro_batch():
 
 def test_greedy_with_a_slow_second_device_and_two_micro_batches_in_flight():
     forward_s = [1.0, 2.0, 1.0, 2.0]
-    order = greedy(
-        num_chunks=4,
-        num_microbatches=2,
-        device_of=TWO * 2,
-        forward_s=forward_s,
-        backward_s=[2 * seconds for seconds in forward_s],
-        max_live=2,
-    )
+    costs = Costs(device_of=TWO * 2, forward_s=forward_s, backward_s=[2 * seconds for seconds in forward_s])
+    order = greedy(costs, num_microbatches=2, max_live=2)
     assert drawn(order, TWO * 2, forward_s) == cleandoc("""
         a | F0.0 F0.1 .    F2.0 .    F2.1 .    .    .    .    .    B2.0 -    .    .    .    .    B2.1 -    .    .    B0.0 -    .    .    B0.1 -
         b | .    F1.0 -    F1.1 -    F3.0 -    B3.0 -    -    -    F3.1 -    B3.1 -    -    -    B1.0 -    -    -    B1.1 -    -    -    .    .
@@ -119,20 +113,11 @@ def rigs(draw_value: st.DrawFn) -> tuple[int, Costs]:
 @given(rigs(), st.integers(1, 6))
 def test_greedy_is_valid_within_its_limit_and_never_faster_than_the_busiest_device(rig, max_live):
     num_microbatches, costs = rig
-    order = greedy(
-        num_chunks=costs.num_chunks,
-        num_microbatches=num_microbatches,
-        device_of=costs.device_of,
-        forward_s=costs.forward_s,
-        backward_s=costs.backward_s,
-        transfer_s=costs.transfer_s,
-        tail_s=costs.tail_s,
-        max_live=max_live,
-    )
+    order = greedy(costs, num_microbatches=num_microbatches, max_live=max_live)
     validate(order, num_chunks=costs.num_chunks, num_microbatches=num_microbatches, max_live=max_live)
-    timeline = timed(order, costs)
+    timeline = simulate(order, costs=costs)
     assert timeline.step_s >= max(timeline.busy_s.values()) - 1e-9
-    assert timeline.step_s <= timed(turns_of(num_microbatches, costs), costs).step_s + 1e-9
+    assert timeline.step_s <= simulate(turns(costs, num_microbatches=num_microbatches), costs=costs).step_s + 1e-9
 
 
 @settings(max_examples=30, deadline=None)
@@ -140,77 +125,48 @@ def test_greedy_is_valid_within_its_limit_and_never_faster_than_the_busiest_devi
 def test_best_is_at_least_as_fast_as_every_generator(rig):
     num_microbatches, costs = rig
     chosen = validate(
-        best(num_microbatches=num_microbatches, costs=costs),
+        best(costs, num_microbatches=num_microbatches),
         num_chunks=costs.num_chunks,
         num_microbatches=num_microbatches,
     )
-    for other in (
-        turns_of(num_microbatches, costs),
-        greedy(
-            num_chunks=costs.num_chunks,
-            num_microbatches=num_microbatches,
-            device_of=costs.device_of,
-            forward_s=costs.forward_s,
-            backward_s=costs.backward_s,
-            transfer_s=costs.transfer_s,
-            tail_s=costs.tail_s,
-        ),
-    ):
-        assert timed(chosen, costs).step_s <= timed(other, costs).step_s + 1e-6
+    for other in (turns(costs, num_microbatches=num_microbatches), greedy(costs, num_microbatches=num_microbatches)):
+        assert simulate(chosen, costs=costs).step_s <= simulate(other, costs=costs).step_s + 1e-6
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 9))
 def test_fixed_patterns_are_valid_for_any_size(num_devices, chunks_each, num_microbatches):
     device_of = list(range(num_devices)) * chunks_each
-    num_chunks = len(device_of)
     for make in (gpipe, interleaved):
-        order = make(num_chunks=num_chunks, num_microbatches=num_microbatches, device_of=device_of)
-        validate(order, num_chunks=num_chunks, num_microbatches=num_microbatches)
-
-
-def timed(order, costs):
-    return simulate(
-        order,
-        device_of=costs.device_of,
-        forward_s=costs.forward_s,
-        backward_s=costs.backward_s,
-        transfer_s=costs.transfer_s,
-        tail_s=costs.tail_s,
-    )
-
-
-def turns_of(num_microbatches, costs):
-    return turns(num_chunks=costs.num_chunks, num_microbatches=num_microbatches)
+        order = make(Costs.equal(device_of), num_microbatches=num_microbatches)
+        validate(order, num_chunks=len(device_of), num_microbatches=num_microbatches)
 
 
 @pytest.mark.parametrize(("num_microbatches", "share"), [(2, 0.93), (4, 0.96), (8, 0.97)])
 def test_ten_chunks_a_device_leave_little_idle(num_microbatches, share):
     """Forward 1, backward with recomputing 3, a boundary 2 % of a chunk's forward."""
-    device_of = TWO * 10
-    costs = Costs(device_of=device_of, forward_s=[1] * 20, backward_s=[3] * 20, transfer_s=0.02, tail_s=0.2)
-    timeline = timed(best(num_microbatches=num_microbatches, costs=costs), costs)
+    costs = Costs.equal(TWO * 10, backward_s=3, transfer_s=0.02, tail_s=0.2)
+    timeline = simulate(best(costs, num_microbatches=num_microbatches), costs=costs)
     assert min(timeline.busy_share(device) for device in TWO) > share
 
 
 def test_a_busy_link_carries_one_boundary_at_a_time():
-    order = gpipe(num_chunks=2, num_microbatches=2, device_of=TWO)
-    times = {"device_of": TWO, "forward_s": [1, 1], "backward_s": [1, 1]}
-    slow_link = {("a", "b"): 3.0, ("b", "a"): 0.0}
-    starts = {span.op: span.start_s for span in simulate(order, **times, transfer_s=slow_link).spans}
+    order = gpipe(Costs.equal(TWO), num_microbatches=2)
+    costs = Costs.equal(TWO, backward_s=1, transfer_s={("a", "b"): 3.0, ("b", "a"): 0.0})
+    starts = {span.op: span.start_s for span in simulate(order, costs=costs).spans}
     assert starts[Op("F", 1, 0)] == 4.0
     assert starts[Op("F", 1, 1)] == 7.0
 
 
 def test_the_tail_delays_only_its_own_backward():
-    order = one_f_one_b(num_chunks=2, num_microbatches=2, device_of=TWO)
-    timeline = simulate(order, device_of=TWO, forward_s=[1, 1], backward_s=[2, 2], tail_s=0.5)
+    order = one_f_one_b(Costs.equal(TWO), num_microbatches=2)
+    timeline = simulate(order, costs=Costs.equal(TWO, tail_s=0.5))
     starts = {span.op: span.start_s for span in timeline.spans}
     assert starts[Op("B", 1, 0)] == 2.5
     assert starts[Op("F", 0, 1)] == 1.0
 
 
-ORDER = interleaved(num_chunks=4, num_microbatches=3, device_of=TWO * 2)
+ORDER = interleaved(Costs.equal(TWO * 2), num_microbatches=3)
 
 
 @pytest.mark.parametrize(
@@ -245,17 +201,17 @@ def test_any_swap_of_dependent_ops_is_refused():
 
 
 def test_too_many_in_flight_are_refused():
-    order = gpipe(num_chunks=2, num_microbatches=3, device_of=TWO)
+    order = gpipe(Costs.equal(TWO), num_microbatches=3)
     with pytest.raises(ValueError, match="makes 3 live micro-batches, limit 2"):
         validate(order, num_chunks=2, num_microbatches=3, max_live=2)
 
 
 def test_patterns_refuse_placements_they_are_not_made_for():
     with pytest.raises(ValueError, match="one chunk a device"):
-        one_f_one_b(num_chunks=4, num_microbatches=2, device_of=TWO * 2)
+        one_f_one_b(Costs.equal(TWO * 2), num_microbatches=2)
     with pytest.raises(ValueError, match="devices in turn"):
-        interleaved(num_chunks=4, num_microbatches=2, device_of=["a", "a", "b", "b"])
-    with pytest.raises(ValueError, match="3 chunks need 3 devices"):
-        greedy(num_chunks=3, num_microbatches=2, device_of=TWO)
+        interleaved(Costs.equal(["a", "a", "b", "b"]), num_microbatches=2)
+    with pytest.raises(ValueError, match="2 devices, 3 forwards and 2 backwards"):
+        Costs(device_of=TWO, forward_s=[1, 1, 1], backward_s=[2, 2])
     with pytest.raises(ValueError, match="at least one micro-batch"):
-        greedy(num_chunks=2, num_microbatches=2, device_of=TWO, max_live=0)
+        greedy(Costs.equal(TWO), num_microbatches=2, max_live=0)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from diffusionforce.errors import DeviceError
-from diffusionforce.pipeline.schedule.generators import interleaved, simulate, turns
+from diffusionforce.pipeline.schedule.generators import Costs, interleaved, simulate, turns
 from diffusionforce.pipeline.splitter.choice import Split, choose_split
 from diffusionforce.pipeline.splitter.costs import BlockSizes, CardCosts, RigCosts, equal_blocks
 from diffusionforce.pipeline.splitter.model import Cut, modelled_step, share_of
@@ -41,9 +41,9 @@ def rig(
 
 def cut_of(sizes: tuple[int, ...], cards: tuple[int, ...], num_microbatches: int) -> Cut:
     if len(set(cards)) == 1:
-        order = turns(num_chunks=len(sizes), num_microbatches=num_microbatches)
+        order = turns(Costs.equal(cards), num_microbatches=num_microbatches)
     else:
-        order = interleaved(num_chunks=len(sizes), num_microbatches=num_microbatches, device_of=cards)
+        order = interleaved(Costs.equal(cards), num_microbatches=num_microbatches)
     return Cut(chunk_sizes=sizes, card_of_chunk=cards, order=tuple(order))
 
 
@@ -58,11 +58,13 @@ def test_a_resident_step_is_the_schedules_own_clock():
     cut = cut_of((2, 2, 3, 1), (0, 1, 0, 1), 3)
     expected = simulate(
         cut.order,
-        device_of=cut.card_of_chunk,
-        forward_s=[2, 4, 3, 2],
-        backward_s=[4, 10, 6, 5],
-        transfer_s=0.25,
-        tail_s=0.5,
+        costs=Costs(
+            device_of=cut.card_of_chunk,
+            forward_s=[2, 4, 3, 2],
+            backward_s=[4, 10, 6, 5],
+            transfer_s=0.25,
+            tail_s=0.5,
+        ),
     )
     assert step_s(costs, cut) == pytest.approx(expected.step_s)
 

@@ -52,7 +52,7 @@ def test_the_executor_holds_what_was_forecast(checkpointing: bool) -> None:
     example = wan_example(checkpointing=checkpointing, shape=SHAPE, num_tokens=NUM_TOKENS)
     footprint = Footprint.from_json(trace_training(example.subject()).to_json())
     sizes, cards, num_microbatches = (1, 1, 1, 1), (0, 1, 0, 1), 3
-    order = schedule.interleaved(num_chunks=4, num_microbatches=num_microbatches, device_of=cards)
+    order = schedule.interleaved(schedule.Costs.equal(cards), num_microbatches=num_microbatches)
     forecast = forecast_training(footprint, Layout(chunk_sizes=sizes, card_of_chunk=cards, order=order))
     placement = Placement(devices=CARDS, chunk_sizes=sizes, stage_of_chunk=cards)
     executed = executed_peaks(placement, order, num_microbatches, checkpointing=checkpointing)

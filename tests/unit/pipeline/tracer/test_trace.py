@@ -36,10 +36,7 @@ PLANS = {
 
 def layout_of(name: str) -> tuple[Layout, int]:
     sizes, cards, num_microbatches, generate = PLANS[name]
-    arguments = {"num_chunks": len(sizes), "num_microbatches": num_microbatches}
-    if generate is not schedule.turns:
-        arguments["device_of"] = cards  # pyright: ignore[reportArgumentType]
-    order = generate(**arguments)  # pyright: ignore[reportArgumentType]
+    order = generate(schedule.Costs.equal(cards), num_microbatches=num_microbatches)
     return Layout(chunk_sizes=sizes, card_of_chunk=cards, order=order), num_microbatches
 
 
@@ -91,7 +88,7 @@ def test_more_live_micro_batches_need_more_where_they_live(wan_trace: ModelTrace
             Layout(
                 chunk_sizes=(3, 3),
                 card_of_chunk=(0, 1),
-                order=schedule.gpipe(num_chunks=2, num_microbatches=count, device_of=(0, 1)),
+                order=schedule.gpipe(schedule.Costs.equal((0, 1)), num_microbatches=count),
             ),
         )
         for count in (1, 4)
@@ -104,7 +101,7 @@ def test_more_live_micro_batches_need_more_where_they_live(wan_trace: ModelTrace
 
 def test_paged_blocks_move_from_the_card_to_ram(wan_trace: ModelTrace) -> None:
     footprint = Footprint.from_json(wan_trace.to_json())
-    order = schedule.turns(num_chunks=1, num_microbatches=1)
+    order = schedule.turns(schedule.Costs.equal((0,)), num_microbatches=1)
     plain = Layout(chunk_sizes=(6,), card_of_chunk=(0,), order=order)
     paged = Layout(chunk_sizes=(6,), card_of_chunk=(0,), order=order, paged=frozenset({1, 2, 4, 5}), num_slots=(2,))
     before, after = forecast_training(footprint, plain), forecast_training(footprint, paged)
@@ -177,7 +174,7 @@ def test_wan_14b_over_two_cards_needs_what_two_cards_were_seen_to_hold(wan_trace
     attention = 4 * 4096 * (4096 + 512) * 5120
     assert footprint.blocks[1].forward_flops == pytest.approx(products + attention, rel=0.02), "LoRA is the rest"
     for num_microbatches, measured_gib in ((1, 15.4), (2, 16.2), (4, 17.7)):
-        order = schedule.gpipe(num_chunks=2, num_microbatches=num_microbatches, device_of=(0, 1))
+        order = schedule.gpipe(schedule.Costs.equal((0, 1)), num_microbatches=num_microbatches)
         layout = Layout(chunk_sizes=(20, 20), card_of_chunk=(0, 1), order=order)
         forecast = forecast_training(footprint, layout)
         assert forecast.cards[0].peak_bytes / 2**30 == pytest.approx(measured_gib, rel=0.02)

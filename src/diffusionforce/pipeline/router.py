@@ -13,8 +13,7 @@ import functools
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import torch
 from torch import nn
@@ -24,8 +23,7 @@ from diffusionforce.pipeline.placement import Placement, full_device
 from diffusionforce.pipeline.recompute.eager import recomputed
 from diffusionforce.pipeline.recompute.graphs import BlockGraphs
 from diffusionforce.pipeline.transfer import Hop, Transfers
-
-BlockForward = Callable[..., Any]
+from diffusionforce.pipeline.wrapping import BlockForward, Installable, replace_forward
 
 
 class Interceptor(Protocol):
@@ -40,7 +38,7 @@ class Interceptor(Protocol):
         ...
 
 
-class Router:
+class Router(Installable):
     """Brings every block's arguments to the block's device, and the last block's result home.
 
     Args:
@@ -75,36 +73,22 @@ class Router:
         self._mobile = {*self.devices, self.home}
         self._copies = CopyCache()
         self._inner: list[BlockForward] = []
-        self._shadowed: list[BlockForward | None] = []
+        self._put_back: list[Callable[[], None]] = []
 
-    def install(self) -> "Router":
-        """Wrap the blocks' forwards. Gives the router itself, so that `with Router(...).install():` removes it."""
+    def install(self) -> Self:
         if self._inner:
             raise RuntimeError("The router is installed already.")
         for index, block in enumerate(self.blocks):
             self._inner.append(block.forward)
-            self._shadowed.append(block.__dict__.get("forward"))
-            block.forward = self._wrapped(index, block.forward)
+            self._put_back.append(replace_forward(block, self._wrapped(index, block.forward)))
         return self
 
     def remove(self) -> None:
-        """Give the blocks their own forwards back."""
-        for block, shadowed in zip(self.blocks, self._shadowed, strict=True):
-            if shadowed is None:
-                del block.forward
-            else:
-                block.forward = shadowed
+        for put_back in self._put_back:
+            put_back()
         self._inner.clear()
-        self._shadowed.clear()
+        self._put_back.clear()
         self._copies.clear()
-
-    def __enter__(self) -> "Router":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.remove()
 
     def is_mobile(self, tensor: torch.Tensor) -> bool:
         """Whether the tensor lies on one of the pipeline's devices; others (host metadata) never travel."""

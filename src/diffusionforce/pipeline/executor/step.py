@@ -17,8 +17,7 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -40,9 +39,10 @@ from diffusionforce.pipeline.router import Router
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.schedule.ticks import Op, validate
 from diffusionforce.pipeline.transfer import Transfers
+from diffusionforce.pipeline.wrapping import Installable
 
 
-class StepExecutor:
+class StepExecutor(Installable):
     """Trains a model whose blocks lie on several devices, micro-batch beside micro-batch.
 
     Args:
@@ -85,8 +85,7 @@ class StepExecutor:
         self.threads = CoroutineThreads()
         self._contexts = list(contexts)
 
-    def install(self) -> "StepExecutor":
-        """Wrap the blocks' forwards. Gives the executor itself, so that `with StepExecutor(...).install():` works."""
+    def install(self) -> Self:
         self.router.install()
         return self
 
@@ -94,14 +93,6 @@ class StepExecutor:
         """Give the blocks their own forwards back and end all threads."""
         self.router.remove()
         self.threads.close()
-
-    def __enter__(self) -> "StepExecutor":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.remove()
 
     def step(
         self,

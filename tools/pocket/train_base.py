@@ -22,12 +22,13 @@ from pool import PicturePool
 from torch import Tensor, nn
 
 from diffusionforce.engines.pocket.config import PocketConfig
+from diffusionforce.engines.pocket.files import FILE_NAME
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import add_noise, draw_sigmas
 from diffusionforce.engines.pocket.precision import Precision
 from diffusionforce.engines.pocket.sampler import SamplerSettings, sample_picture
 from diffusionforce.engines.pocket.text import TextEncoder, tokenise
-from diffusionforce.engines.pocket.weights import FILE_NAME, encode_base, load_base
+from diffusionforce.engines.pocket.weights import encode_base, load_base
 from diffusionforce.engines.pocket.world import draw_page
 
 LEARNING_RATE = 1.5e-3

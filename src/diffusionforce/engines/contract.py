@@ -2,12 +2,16 @@
 
 The trainer owns the process (protocol, signals, run state); an engine owns the mathematics. Between them stand
 three things: the job, a way to report, and a way to be asked.
+
+Before a run, an engine also says what it would run (`subjects`), so that memory and speed can be forecast. Nothing of
+that may load torch until something is traced: a forecast that is known already is shown at once.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from diffusionforce.engines.subjects import JobSubjects
 from diffusionforce.job import Job
 from diffusionforce.wire import Done, Message, Stopped
 
@@ -69,5 +73,21 @@ class Engine(Protocol):
 
         Raises:
             UserError: The run cannot go on; what was saved before stays.
+        """
+        ...
+
+
+class Describe(Protocol):
+    """Says what an engine would run: the function `subjects` in the engine's module of that name."""
+
+    def __call__(self, job: Job, *, on_cards: bool) -> JobSubjects:
+        """Describe a job.
+
+        Args:
+            job: What would be trained, on what.
+            on_cards: Whether it would run on graphics cards; else on the processor.
+
+        Raises:
+            UserError: The job cannot run, or the engine is not there.
         """
         ...

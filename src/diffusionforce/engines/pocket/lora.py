@@ -19,8 +19,8 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from diffusionforce.engines.pocket.files import FAMILY
 from diffusionforce.engines.pocket.model import PocketTransformer
-from diffusionforce.engines.pocket.weights import FAMILY
 from diffusionforce.errors import WeightsError
 from diffusionforce.runs.storage import storage_error, write_whole
 

@@ -17,8 +17,8 @@ from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.precision import Precision
 from diffusionforce.engines.pocket.preparation import Materials
 from diffusionforce.engines.pocket.sampler import SamplerSettings, sample_picture
-from diffusionforce.job import Job
-from diffusionforce.runs.storage import storage_error, write_whole
+from diffusionforce.job import Job, write_whole
+from diffusionforce.runs import storage_error
 from diffusionforce.wire import Checkpoint, Preparing, Sample
 
 

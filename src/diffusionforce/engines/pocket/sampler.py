@@ -64,17 +64,28 @@ def sample_picture(
     sigmas = torch.linspace(1, 0, settings.num_steps + 1).tolist()
     for step in range(settings.num_steps):
         with precision.applied():
-            velocity = _guided_velocity(transformer, x, sigmas[step], text, settings.guidance)
+            velocity = guided_velocity(transformer, x, sigmas[step], text, settings.guidance)
         x = x + (sigmas[step + 1] - sigmas[step]) * velocity
         if on_step:
             on_step(step + 1, settings.num_steps)
     return to_picture(x[0])
 
 
-def _guided_velocity(
+def guided_velocity(
     transformer: PocketTransformer, x: Tensor, sigma: float, text: TextFeatures, guidance: float
 ) -> Tensor:
-    """The velocity of one picture, (1, 3, H, W); with guidance, prompt and empty prompt share a forward pass."""
+    """The velocity of one picture; with guidance, prompt and empty prompt share a forward pass.
+
+    Args:
+        transformer: The model.
+        x: The picture so far, (1, 3, H, W).
+        sigma: Its noise level.
+        text: The prompt, and behind it the empty prompt where there is guidance.
+        guidance: As in `SamplerSettings`.
+
+    Returns:
+        (1, 3, H, W) float32.
+    """
     copies = len(text)
     velocity = transformer.velocity(
         x.expand(copies, -1, -1, -1).contiguous(), torch.full((copies,), sigma, device=x.device), text

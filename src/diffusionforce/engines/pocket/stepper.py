@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from diffusionforce.engines.pocket.batches import BatchOrder
 from diffusionforce.engines.pocket.lora import Lora
@@ -18,6 +18,7 @@ from diffusionforce.engines.pocket.schedule import learning_rate
 from diffusionforce.engines.pocket.text import TextFeatures
 from diffusionforce.errors import UserError
 from diffusionforce.job import Profile
+from diffusionforce.job.profile import TrainingSettings
 
 _BETAS = (0.9, 0.99)
 """The second forgets faster than usual: a run has hundreds of steps, not a million."""
@@ -96,12 +97,7 @@ class Stepper:
         self._device = device
         self._precision = precision
         self._matrices = lora.parameters()
-        self._optimiser = torch.optim.AdamW(
-            self._matrices,
-            lr=self._settings.learning_rate,
-            betas=_BETAS,
-            weight_decay=self._settings.weight_decay,
-        )
+        self._optimiser = make_optimiser(self._matrices, self._settings)
         seed = self._settings.seed
         self._noise = torch.Generator().manual_seed(stream_seed(seed, "noise"))
         self._order = BatchOrder(
@@ -142,7 +138,10 @@ class Stepper:
             batch = self._next_batch()
             for part in torch.arange(len(batch.pictures)).chunk(num_pieces):
                 weight = len(part) / (len(batch.pictures) * num_batches)
-                pieces.append(Piece(loss=partial(self._loss, batch.pick(part)), weight=weight))
+                loss = partial(
+                    mean_loss, self._transformer, batch.pick(part), device=self._device, precision=self._precision
+                )
+                pieces.append(Piece(loss=loss, weight=weight))
         return pieces
 
     def _next_batch(self) -> Batch:
@@ -158,18 +157,6 @@ class Stepper:
         noise = torch.randn(pictures.shape, generator=self._noise)
         return Batch(pictures=pictures, text=text, sigma=sigma, noise=noise)
 
-    def _loss(self, batch: Batch) -> Tensor:
-        """The mean loss of a piece, a scalar that carries gradient."""
-        with self._precision.applied():
-            losses = flow_loss(
-                self._transformer,
-                batch.pictures.to(self._device),
-                batch.text.to(self._device),
-                sigma=batch.sigma.to(self._device),
-                noise=batch.noise.to(self._device),
-            )
-        return losses.mean()
-
     def _require_numbers(self, step: int, loss: float, norm: float) -> None:
         if not (abs(loss) < float("inf") and abs(norm) < float("inf")):
             raise DivergedError(
@@ -177,6 +164,36 @@ class Stepper:
                 hint=f"Lower training.learning_rate (now {self._settings.learning_rate:g}) and start again; what was "
                 "saved before is still there.",
             )
+
+
+def make_optimiser(matrices: list[nn.Parameter], settings: TrainingSettings) -> torch.optim.Optimizer:
+    """The optimiser of a run.
+
+    Args:
+        matrices: What it changes.
+        settings: Learning rate and weight decay.
+    """
+    return torch.optim.AdamW(matrices, lr=settings.learning_rate, betas=_BETAS, weight_decay=settings.weight_decay)
+
+
+def mean_loss(transformer: PocketTransformer, batch: Batch, *, device: torch.device, precision: Precision) -> Tensor:
+    """The mean loss of a micro-batch, a scalar that carries gradient.
+
+    Args:
+        transformer: The model with its LoRA.
+        batch: The micro-batch, on the CPU.
+        device: Where the model's ends are.
+        precision: Number format of the forward pass.
+    """
+    with precision.applied():
+        losses = flow_loss(
+            transformer,
+            batch.pictures.to(device),
+            batch.text.to(device),
+            sigma=batch.sigma.to(device),
+            noise=batch.noise.to(device),
+        )
+    return losses.mean()
 
 
 def stream_seed(seed: int, purpose: str) -> int:

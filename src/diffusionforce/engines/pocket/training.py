@@ -7,12 +7,12 @@ gives the same loss curve on a processor, one card or several, and samples made 
 """
 
 import time
-from pathlib import Path
 
 import torch
 
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.pocket.devices import Meters, choose_devices, place, placed_devices
+from diffusionforce.engines.pocket.files import FAMILY, weights_path
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import InTurn, PieceRunner, Pipelined, piece_runner
 from diffusionforce.engines.pocket.model import PocketTransformer
@@ -22,9 +22,9 @@ from diffusionforce.engines.pocket.preparation import SMALLEST_SET_TO_SPLIT, Mat
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
-from diffusionforce.engines.pocket.weights import FAMILY, check_weights, load_base, shipped_weights
+from diffusionforce.engines.pocket.weights import check_weights, load_base
 from diffusionforce.errors import ProfileError
-from diffusionforce.job import Job, expanded
+from diffusionforce.job import Job
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
 
@@ -43,7 +43,7 @@ class PocketEngine:
         sampling = profile.training.timestep_sampling
         _require(sampling == "logit_normal", "training.timestep_sampling", sampling, "logit_normal")
         _require(profile.samples.num_frames == 1, "samples.num_frames", profile.samples.num_frames, "1 (pictures)")
-        config = check_weights(_weights_path(job))
+        config = check_weights(weights_path(job))
         rank = profile.lora.rank
         _require(rank <= config.width, "lora.rank", rank, f"{config.width} or less, the width of the model")
         choose_devices(profile.devices.use, num_blocks=config.num_blocks)
@@ -85,7 +85,7 @@ class _Run:
     def to_the_end(self) -> Done:
         """Run everything."""
         self._announce(Preparing(stage="model", done=0, total=1))
-        base = load_base(_weights_path(self._job))
+        base = load_base(weights_path(self._job))
         materials = prepare(self._job, base.text_encoder, announce=self._announce)
         transformer = base.transformer
         placement = self._place(transformer)
@@ -259,11 +259,6 @@ def _require(holds: bool, field: str, value: object, allowed: str) -> None:
         raise ProfileError(
             f"The pocket engine cannot use {field} = {value!r}.", hint=f"Write {allowed}, or choose another profile."
         )
-
-
-def _weights_path(job: Job) -> Path:
-    named = job.profile.model.weights
-    return expanded(named) if named else shipped_weights()
 
 
 def _steps_with_samples(job: Job) -> frozenset[int]:

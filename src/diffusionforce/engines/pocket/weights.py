@@ -7,7 +7,6 @@ download is told apart from one that is simply not there.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 import torch
@@ -16,12 +15,10 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from diffusionforce.engines.pocket.config import PocketConfig
+from diffusionforce.engines.pocket.files import FAMILY, shipped_weights
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.text import TextEncoder
 from diffusionforce.errors import WeightsError
-
-FAMILY = "pocket"
-FILE_NAME = "pocket_dit.safetensors"
 
 _TRANSFORMER = "transformer."
 _TEXT_ENCODER = "text_encoder."
@@ -38,11 +35,6 @@ class PocketModel:
 
     transformer: PocketTransformer
     text_encoder: TextEncoder
-
-
-def shipped_weights() -> Path:
-    """Where the weights that come with DiffusionForce lie."""
-    return Path(str(resources.files("diffusionforce.engines.pocket") / "weights" / FILE_NAME))
 
 
 def load_base(path: Path | None = None) -> PocketModel:

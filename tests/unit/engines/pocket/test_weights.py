@@ -11,8 +11,9 @@ from tests.support.pocket_models import TINY, tiny_text_encoder, tiny_transforme
 
 from diffusionforce.engines.pocket import weights
 from diffusionforce.engines.pocket.config import PocketConfig
+from diffusionforce.engines.pocket.files import FAMILY, shipped_weights
 from diffusionforce.engines.pocket.objective import flow_loss
-from diffusionforce.engines.pocket.weights import FAMILY, check_weights, encode_base, load_base, shipped_weights
+from diffusionforce.engines.pocket.weights import check_weights, encode_base, load_base
 from diffusionforce.engines.pocket.world import draw_page
 from diffusionforce.errors import WeightsError
 

@@ -1,0 +1,139 @@
+"""What training the pocket model runs, described for a forecast; torch is loaded only if something is traced."""
+
+import importlib
+from dataclasses import asdict
+from typing import Any
+
+from diffusionforce.datasets import read_folder
+from diffusionforce.engines.pocket.config import MAX_WORDS, PocketConfig
+from diffusionforce.engines.pocket.files import quick_config, weights_path
+from diffusionforce.engines.subjects import (
+    Inputs,
+    JobSubjects,
+    TracedCall,
+    TracedModel,
+    TrainingVariant,
+    code_inputs,
+    divisions,
+)
+from diffusionforce.job import Job
+
+CAPTIONS_AT_ONCE = 64
+"""As `dataset.encode_captions` takes them."""
+_PROCESS_BYTES = 450 << 20
+"""The interpreter with PyTorch loaded, as seen on Linux."""
+_HOST_S = 0.004
+"""One block of this size, forward and backward with its LoRA, on processors of our measurements."""
+_TRACING = "diffusionforce.engines.pocket.tracing"
+
+
+def subjects(job: Job, *, on_cards: bool) -> JobSubjects:
+    """Describe a job of the pocket engine.
+
+    Args:
+        job: What would be trained, on what.
+        on_cards: Whether it would run on graphics cards; else on the processor.
+
+    Raises:
+        UserError: The weights or the pictures cannot be used.
+    """
+    profile, config = job.profile, _config(job)
+    training, samples = profile.training, profile.samples
+    size = f"{profile.dataset.width} x {profile.dataset.height}"
+    num_pictures = _num_pictures(job)
+    variants = tuple(
+        TrainingVariant(
+            weights="fp32",
+            num_microbatches=num_microbatches,
+            microbatch_size=microbatch_size,
+            training=_training(job, config, microbatch_size=microbatch_size, on_cards=on_cards),
+            sampling=_sampling(job, config, on_cards=on_cards) if samples.prompts else None,
+        )
+        for num_microbatches, microbatch_size in divisions(
+            training.batch_size, num_batches=training.gradient_accumulation
+        )
+    )
+    return JobSubjects(
+        variants=variants,
+        caching=(_text_encoder(config),),
+        caching_words=f"{num_pictures} pictures and captions, on the processor",
+        training_words=f"{size}, {training.batch_size} at a time",
+        sampling_words=f"{samples.width} x {samples.height}{', with guidance' if samples.guidance != 1 else ''}",
+        kinds=("one card", "split"),
+        # The model would fit any card many times over. Showing that it runs spread out is what it is for.
+        preferred=("split",),
+        host_s=_HOST_S if on_cards else 0.0,
+        ram_bytes=_PROCESS_BYTES + num_pictures * 3 * profile.dataset.width * profile.dataset.height,
+    )
+
+
+def _config(job: Job) -> PocketConfig:
+    path = weights_path(job)
+    config = quick_config(path)
+    if config is None:
+        # Whoever loads the weights knows what is wrong with them, but takes torch to say it.
+        return importlib.import_module("diffusionforce.engines.pocket.weights").check_weights(path)
+    return config
+
+
+def _num_pictures(job: Job) -> int:
+    folders = [job.dataset_dir, *([job.held_out_dir] if job.held_out_dir is not None else [])]
+    return sum(len(read_folder(folder, decode=False).items) for folder in folders)
+
+
+def _training(job: Job, config: PocketConfig, *, microbatch_size: int, on_cards: bool) -> TracedModel:
+    profile = job.profile
+    inputs: dict[str, Any] = {
+        **_common(job, config, on_cards=on_cards),
+        "phase": "training",
+        "size_px": [profile.dataset.width, profile.dataset.height],
+        "microbatch_size": microbatch_size,
+        "dropout": profile.lora.dropout,
+        "recompute": profile.training.gradient_checkpointing,
+        "optimizer": profile.training.optimizer,
+    }
+    return TracedModel(
+        inputs=inputs,
+        make=lambda: importlib.import_module(_TRACING).training_subject(
+            profile, config, microbatch_size=microbatch_size, on_cards=on_cards
+        ),
+    )
+
+
+def _sampling(job: Job, config: PocketConfig, *, on_cards: bool) -> TracedModel:
+    profile = job.profile
+    inputs: dict[str, Any] = {
+        **_common(job, config, on_cards=on_cards),
+        "phase": "sampling",
+        "size_px": [profile.samples.width, profile.samples.height],
+        "guidance": profile.samples.guidance != 1,
+    }
+    return TracedModel(
+        inputs=inputs,
+        make=lambda: importlib.import_module(_TRACING).sampling_subject(profile, config, on_cards=on_cards),
+    )
+
+
+def _text_encoder(config: PocketConfig) -> TracedCall:
+    inputs: Inputs = {
+        **code_inputs("diffusionforce.engines.pocket"),
+        "phase": "text encoder",
+        "model": asdict(config),
+        "captions": [CAPTIONS_AT_ONCE, MAX_WORDS],
+    }
+    return TracedCall(
+        words="text encoder",
+        where="cpu",
+        inputs=inputs,
+        trace=lambda: importlib.import_module(_TRACING).trace_text_encoder(config, num_captions=CAPTIONS_AT_ONCE),
+    )
+
+
+def _common(job: Job, config: PocketConfig, *, on_cards: bool) -> Inputs:
+    return {
+        **code_inputs("diffusionforce.engines.pocket"),
+        "model": asdict(config),
+        "rank": job.profile.lora.rank,
+        "precision": job.profile.model.precision,
+        "on_cards": on_cards,
+    }

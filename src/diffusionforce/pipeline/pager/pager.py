@@ -30,7 +30,7 @@ from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.pager.card import PagedCard, PagingCount
 from diffusionforce.pipeline.pager.lanes import LoadLane, load_lane
-from diffusionforce.pipeline.pager.store import PackedBlock, PinnedMemory, frozen_tensors
+from diffusionforce.pipeline.pager.store import PackedBlock, PinnedMemory, tensors_in_common
 
 # Private, but what torch.utils.checkpoint itself is built on; there is no public way to ask.
 _graph_task: Callable[[], int] = torch._C._current_graph_task_id  # pyright: ignore
@@ -80,14 +80,14 @@ class Pager:
         if pinned_limit_bytes is None:
             pinned_limit_bytes = psutil.virtual_memory().available // 2
         self.pinned = PinnedMemory(limit_bytes=pinned_limit_bytes)
-        shared = _shared_storages(blocks)
+        shared = tensors_in_common(blocks)
         self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
         self._watches: list[RemovableHandle] = []
         self._cards: list[PagedCard] = []
         for index, plan in enumerate(cards):
             pinned = self.pinned if plan.device.type == "cuda" else None
             packed = {
-                block: PackedBlock(blocks[block], excluded_storages=shared, pinned=pinned)
+                block: PackedBlock(blocks[block], excluded=shared, pinned=pinned)
                 for block in sorted(plan.paged)
             }
             for block in plan.blocks:
@@ -221,18 +221,6 @@ def _check(cards: Sequence[CardPaging]) -> None:
         for block in plan.blocks:
             if owner.setdefault(block, index) != index:
                 raise DeviceError(f"Block {block} is given to cards {owner[block]} and {index}; it can be on one only.")
-
-
-def _shared_storages(blocks: Sequence[nn.Module]) -> set[int]:
-    """Storages that tensors of more than one block lie on."""
-    seen: dict[int, int] = {}
-    shared: set[int] = set()
-    for index, block in enumerate(blocks):
-        for _, tensor, _ in frozen_tensors(block):
-            storage = tensor.untyped_storage().data_ptr()
-            if seen.setdefault(storage, index) != index:
-                shared.add(storage)
-    return shared
 
 
 def _move_rest(block: nn.Module, packed: PackedBlock | None, device: torch.device) -> None:

@@ -16,9 +16,9 @@ the RAM at 700 MB a block; so memory is taken as usual and registered with the d
 
 import logging
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -52,20 +52,54 @@ class PackedTensor:
 def frozen_tensors(block: nn.Module) -> Iterator[tuple[str, torch.Tensor, bool]]:
     """The tensors of a block that may be paged: (name, tensor, is it a buffer).
 
-    Trained parameters, parameters that share their storage with others of the block, and tensor subclasses (whose bytes
-    are not all in one storage) are left out and stay where they are.
+    Trained parameters, parameters that share memory with others of the block, and tensor subclasses (whose bytes are
+    not all in one place) are left out and stay where they are. Neighbours in one large buffer share none.
     """
-    seen: set[int] = set()
+    taken: list[_Span] = []
     named = [(name, item, False) for name, item in block.named_parameters()]
     named += [(name, item, True) for name, item in block.named_buffers()]
     for name, item, is_buffer in named:
         plain = type(item) in (nn.Parameter, torch.Tensor)
         if not plain or item.requires_grad or item.numel() == 0 or item.layout != torch.strided:
             continue
-        storage = item.untyped_storage().data_ptr()
-        if storage not in seen:
-            seen.add(storage)
+        span = _span(item)
+        if not any(span.overlaps(other) for other in taken):
+            taken.append(span)
             yield name, item, is_buffer
+
+
+def tensors_in_common(blocks: Sequence[nn.Module]) -> set[int]:
+    """The identities of frozen tensors whose memory tensors of other blocks use too."""
+    spans = sorted(
+        (_span(tensor), index, id(tensor))
+        for index, block in enumerate(blocks)
+        for _, tensor, _ in frozen_tensors(block)
+    )
+    found: set[int] = set()
+    for number, (span, index, identity) in enumerate(spans):
+        for other, its_index, its_identity in spans[number + 1 :]:
+            if not span.overlaps(other):
+                break
+            if its_index != index:
+                found |= {identity, its_identity}
+    return found
+
+
+class _Span(NamedTuple):
+    """The addresses that a tensor's entries take."""
+
+    device: str
+    first: int
+    end: int
+
+    def overlaps(self, other: "_Span") -> bool:
+        return self.device == other.device and self.first < other.end and other.first < self.end
+
+
+def _span(tensor: torch.Tensor) -> _Span:
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    first = tensor.data_ptr()
+    return _Span(str(tensor.device), first, first + (reach + 1) * tensor.element_size())
 
 
 class PackedBlock:
@@ -75,18 +109,17 @@ class PackedBlock:
 
     Args:
         block: The block, on any device.
-        excluded_storages: Data pointers of storages that other blocks use too; tensors on them stay where they are.
+        excluded: Identities of tensors that stay where they are, see `tensors_in_common`.
         pinned: Locks the host memory, if it can.
     """
 
     def __init__(
-        self, block: nn.Module, *, excluded_storages: Iterable[int] = (), pinned: "PinnedMemory | None" = None
+        self, block: nn.Module, *, excluded: Container[int] = (), pinned: "PinnedMemory | None" = None
     ) -> None:
-        shared = set(excluded_storages)
         self.tensors: list[PackedTensor] = []
         offset = 0
         for name, tensor, is_buffer in frozen_tensors(block):
-            if tensor.untyped_storage().data_ptr() in shared:
+            if id(tensor) in excluded:
                 continue
             num_bytes = tensor.numel() * tensor.element_size()
             self.tensors.append(

@@ -228,6 +228,27 @@ def test_weights_that_two_blocks_share_stay_resident():
     pager.close()
 
 
+def test_blocks_that_were_paged_before_are_paged_whole_again():
+    model = small_dit()
+    first, _ = one_card(model, {0, 2})
+    loaded_bytes = first.counts[0].loaded_bytes
+    first.close()
+    second, _ = one_card(model, {0, 2})
+    assert second.counts[0].loaded_bytes == loaded_bytes > 0
+    second.close()
+
+
+def test_blocks_that_are_pieces_of_one_large_buffer_are_paged():
+    blocks = [nn.Linear(8, 8).requires_grad_(False), nn.Linear(8, 8).requires_grad_(False)]
+    buffer = torch.randn(2, 72)
+    for block, piece in zip(blocks, buffer, strict=True):
+        block.weight.data, block.bias.data = piece[:64].view(8, 8), piece[64:]
+    pager = Pager(blocks, [CardPaging(device=CPU, blocks=(0, 1), paged=frozenset({0, 1}))])
+    begin, end = buffer.data_ptr(), buffer.data_ptr() + buffer.numel() * buffer.element_size()
+    assert not any(begin <= p.data_ptr() < end for block in blocks for p in block.parameters())
+    pager.close()
+
+
 @pytest.mark.parametrize(
     ("plans", "words"),
     [

@@ -15,8 +15,10 @@ from diffusionforce.job.files import (
 )
 from diffusionforce.job.job import Job
 from diffusionforce.job.profile import SCHEMA_VERSION, Profile
+from diffusionforce.job.whole_files import PART_SUFFIX, write_whole
 
 __all__ = [
+    "PART_SUFFIX",
     "SCHEMA_VERSION",
     "Job",
     "Profile",
@@ -31,4 +33,5 @@ __all__ = [
     "with_absolute_weights",
     "write_job",
     "write_profile",
+    "write_whole",
 ]

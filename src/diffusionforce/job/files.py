@@ -5,7 +5,6 @@ a user can act on.
 """
 
 import difflib
-import os
 import tomllib
 import types
 import typing
@@ -20,6 +19,7 @@ from pydantic_core import ErrorDetails
 from diffusionforce.errors import ProfileError
 from diffusionforce.job.job import Job
 from diffusionforce.job.profile import Profile
+from diffusionforce.job.whole_files import write_whole
 
 DEMO_PREFIX = "demo:"
 
@@ -93,10 +93,11 @@ def write_profile(path: Path, profile: Profile) -> None:
 
 
 def write_toml(path: Path, table: Mapping[str, Any]) -> None:
-    """Write a TOML file by way of a neighbour that takes its place, so that a crash never leaves half a file.
+    """Write a TOML file, whole or not at all.
 
     Raises:
         ProfileError: A text in it, such as a path, is not UTF-8.
+        OSError: The disk refuses.
     """
     try:
         content = tomli_w.dumps(table).encode()
@@ -104,12 +105,7 @@ def write_toml(path: Path, table: Mapping[str, Any]) -> None:
         line = error.object[: error.end].rpartition("\n")[2] + error.object[error.end :].partition("\n")[0]
         readable = line.encode(errors="backslashreplace").decode()
         raise ProfileError(f"{readable} is not UTF-8 text.", hint="Rename the folder or the file.") from error
-    beside = path.with_name(path.name + ".part")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    write_whole(path, content)
 
 
 def changed(profile: Profile, changes: Mapping[str, Any], *, origin: str) -> Profile:

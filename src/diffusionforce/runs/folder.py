@@ -14,10 +14,10 @@ import psutil
 from pydantic import ValidationError
 
 from diffusionforce.errors import RunFolderError, UserError
-from diffusionforce.job import Job, write_job
+from diffusionforce.job import PART_SUFFIX, Job, write_job, write_whole
 from diffusionforce.runs.home import runs_root
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
-from diffusionforce.runs.storage import PART_SUFFIX, shortened, storage_error, write_whole
+from diffusionforce.runs.storage import shortened, storage_error
 from diffusionforce.runs.telemetry import telemetry_records
 from diffusionforce.wire import HeldOut, Message, Step, readable, to_json
 
@@ -208,7 +208,6 @@ class RunFolder:
         with contextlib.suppress(OSError):  # The disk refused before; why is what gets told.
             for path in (self.job_path, self.state_path, self._spare_path):
                 path.unlink(missing_ok=True)
-                path.with_name(path.name + PART_SUFFIX).unlink(missing_ok=True)
             if not keep_root:
                 self.root.rmdir()
 

@@ -1,16 +1,13 @@
-"""Files that are whole or not there, and words for a disk that refuses them."""
+"""Words for a disk that refuses a file."""
 
 import errno
-import os
-import time
 from pathlib import Path
 
 from diffusionforce.errors import DiskError, RunFolderError, UserError
+from diffusionforce.job import write_whole as write_whole
 
-PART_SUFFIX = ".part"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
-_REPLACE_TRIES = 20
 
 
 def storage_error(error: OSError, path: Path) -> UserError:
@@ -40,33 +37,3 @@ def shortened(path: Path) -> str:
 def is_disk_full(error: BaseException) -> bool:
     """Tell whether the error says that there is no space left, or that the user's share of it is used up."""
     return isinstance(error, OSError) and error.errno in _FULL
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file by way of a neighbour that takes its place: readers see the old or the new one, never a piece.
-
-    Raises:
-        OSError: The disk refuses; the old file is still there.
-    """
-    beside = path.with_name(path.name + PART_SUFFIX)
-    try:
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _replace(beside, path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _replace(source: Path, target: Path) -> None:
-    """Move a file over another; on Windows wait for readers, which keep it from being replaced for a moment."""
-    for attempt in range(_REPLACE_TRIES):
-        try:
-            source.replace(target)
-            return
-        except PermissionError:
-            if os.name != "nt" or attempt == _REPLACE_TRIES - 1:
-                raise
-            time.sleep(0.01)

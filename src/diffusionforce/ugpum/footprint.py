@@ -9,12 +9,12 @@ All sizes are bytes, rounded as the card's allocator rounds them. "Of a block" m
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from diffusionforce.job import write_whole
 
 _FORMAT = 2
 
@@ -168,10 +168,7 @@ class FootprintFiles:
         """Write a trace; another process reads the old file or the new one, never half of one."""
         path = self.path_of(inputs)
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
+        write_whole(path, text.encode())
 
 
 def _with_part(data: dict[str, Any]) -> dict[str, Any]:

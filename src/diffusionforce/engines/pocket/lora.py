@@ -22,7 +22,8 @@ from torch.nn import functional as F  # noqa: N812
 from diffusionforce.engines.pocket.files import FAMILY
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.errors import WeightsError
-from diffusionforce.runs.storage import storage_error, write_whole
+from diffusionforce.job import write_whole
+from diffusionforce.runs import storage_error
 
 KEY_PREFIX = "diffusion_model."
 TARGETS = ("attn.qkv", "attn.proj", "mlp.gate_up", "mlp.down")

@@ -11,7 +11,6 @@ block's tensors and the size of its input.
 import hashlib
 import json
 import logging
-import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ import platformdirs
 import torch
 from torch import nn
 
+from diffusionforce.job import write_whole
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.pager.store import PinnedMemory, page_aligned
 from diffusionforce.pipeline.transfer import Transfers
@@ -219,11 +219,9 @@ class CalibrationCache:
 
     def _write(self, key: str, value: dict[str, Any]) -> None:
         values = {**self._read(), key: value}
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps({"version": _VERSION, "values": values}, indent=1), encoding="utf-8")
-            temporary.replace(self.path)
+            write_whole(self.path, json.dumps({"version": _VERSION, "values": values}, indent=1).encode())
         except OSError as problem:
             logger.warning("%s cannot be written (%s); the cards are measured at every start.", self.path, problem)
 

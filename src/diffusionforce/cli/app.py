@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import diffusionforce
-from diffusionforce.cli import EXIT_INTERRUPTED, listing, running
+from diffusionforce.cli import EXIT_INTERRUPTED, engine, listing, running
 from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
 from diffusionforce.runs import RunFolder, is_disk_full, shortened
@@ -108,6 +108,8 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="look at the machine and say what works and what to do")
     doctor.add_argument("--json", action="store_true", help="print the findings as one JSON record")
     doctor.set_defaults(execute=listing.show_rig)
+
+    engine.add_arguments(commands.add_parser("engine", help="install the engine for the real models, and look at it"))
 
     gui = commands.add_parser("gui", help="open the window")
     gui.add_argument("--run", metavar="DIR", help="open it on this run")

@@ -1,10 +1,14 @@
-"""Musubi Tuner as an engine: today it refuses, and says what is missing and where to get it."""
+"""Musubi Tuner as an engine: today it refuses, and says what is missing and where to get it.
+
+What lies in the engine's place is verified first, so that a changed file is named before anything else is said.
+"""
 
 from typing import NoReturn
 
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.musubi.models import MODELS
-from diffusionforce.engines.musubi.pin import engine_dir, installed, read_pin
+from diffusionforce.engines.musubi.pin import engine_dir, read_pin
+from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.errors import EngineError, ProfileError
 from diffusionforce.job import Job
 
@@ -19,7 +23,7 @@ class MusubiEngine:
 
         Raises:
             ProfileError: The profile names a model family that this engine does not know.
-            EngineError: This version cannot train the model.
+            EngineError: The installed engine was changed, or this version cannot train the model.
         """
         self._refuse(job)
 
@@ -43,7 +47,10 @@ class MusubiEngine:
         pin = read_pin()
         folder = engine_dir(pin)
         engine = f"Musubi Tuner {pin.version}"
-        state = f"{engine} is in {folder}." if installed(pin) else f"{engine} is not in {folder}."
+        is_here = folder.is_dir()
+        if is_here:
+            verify(pin)
+        state = f"{engine} is in {folder}." if is_here else f"{engine} is not in {folder}."
         source = f"{engine} is {pin.upstream} at commit {pin.commit}."
         files = "\n".join(f"  {file}" for file in model.files)
         raise EngineError(

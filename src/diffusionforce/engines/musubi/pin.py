@@ -4,13 +4,38 @@ Its trainer has no stable interface ("no API stability guarantees", upstream say
 pinned one is another program to us.
 """
 
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from diffusionforce.errors import EngineError
 from diffusionforce.job import shipped_dir
 from diffusionforce.runs import data_dir
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """Code of the engine that its authors took from elsewhere, under other terms.
+
+    Attributes:
+        folder: Folder under `src/musubi_tuner`.
+        licence: Name of the licence.
+        origin: Owner and name of the repository that it comes from.
+        url: Page with the licence.
+        words: What a user has to know before using the models, in a sentence or two.
+        models: Names of the models that it is about.
+        families: Values of `model.family` in a profile that it is about.
+    """
+
+    folder: str
+    licence: str
+    origin: str
+    url: str
+    words: str
+    models: tuple[str, ...]
+    families: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +47,18 @@ class Pin:
         version: Version it calls itself.
         commit: Commit that is used, 40 hexadecimal digits.
         licence: Its licence, as an SPDX identifier.
-        other_licences: Folders under other terms, folder to licence.
+        terms: Folders under other terms.
     """
 
     upstream: str
     version: str
     commit: str
     licence: str
-    other_licences: dict[str, str]
+    terms: tuple[Terms, ...]
+
+    def terms_of(self, family: str) -> tuple[Terms, ...]:
+        """Return the terms that a user must have seen before training a model family."""
+        return tuple(terms for terms in self.terms if family in terms.families)
 
 
 def read_pin(path: Path | None = None) -> Pin:
@@ -49,7 +78,7 @@ def read_pin(path: Path | None = None) -> Pin:
             version=table["version"],
             commit=table["commit"],
             licence=table["licence"],
-            other_licences={entry["folder"]: entry["licence"] for entry in table.get("exceptions", [])},
+            terms=tuple(_terms(entry) for entry in table.get("exceptions", [])),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
         raise EngineError(
@@ -59,22 +88,21 @@ def read_pin(path: Path | None = None) -> Pin:
         ) from error
 
 
+def _terms(entry: dict[str, Any]) -> Terms:
+    return Terms(
+        folder=entry["folder"],
+        licence=entry["licence"],
+        origin=entry["origin"],
+        url=entry["url"],
+        words=entry["words"],
+        models=tuple(entry["models"]),
+        families=tuple(entry["families"]),
+    )
+
+
 def engine_dir(pin: Pin) -> Path:
-    """Return the folder in the user's data where the pinned engine is looked for."""
+    """Return the folder of the pinned engine: `DIFFUSIONFORCE_ENGINE`, or the one in the user's data folder."""
+    place = os.environ.get("DIFFUSIONFORCE_ENGINE")
+    if place:
+        return Path(place).absolute()
     return data_dir() / "engines" / "musubi-tuner" / pin.commit
-
-
-def installed(pin: Pin, *, folder: Path | None = None) -> bool:
-    """Return whether a Musubi Tuner of the pinned version lies in a folder; its files are not verified.
-
-    Args:
-        pin: The pinned engine.
-        folder: Where to look; the user's data folder when None.
-    """
-    folder = folder or engine_dir(pin)
-    try:
-        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        found = (str(project["name"]), str(project["version"]))
-    except (OSError, tomllib.TOMLDecodeError, KeyError):
-        return False
-    return found == ("musubi-tuner", pin.version) and (folder / "src" / "musubi_tuner" / "__init__.py").is_file()

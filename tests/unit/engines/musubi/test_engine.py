@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.support.engine import lay_out
 
 from diffusionforce.engines.contract import Engine
 from diffusionforce.engines.musubi import MODELS, MusubiEngine
@@ -36,6 +37,7 @@ def test_every_real_profile_is_refused_with_its_files_and_a_way_out(name: str, t
 
 
 def test_the_detail_says_whether_the_engine_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DIFFUSIONFORCE_ENGINE", raising=False)
     monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path))
     with pytest.raises(EngineError) as caught:
         MusubiEngine().check(job_of(PROFILES[MUSUBI_PROFILES[0]], tmp_path))
@@ -48,3 +50,9 @@ def test_an_unknown_family_is_the_profiles_problem(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match="'flux3'") as caught:
         MusubiEngine().check(job_of(profile, tmp_path))
     assert "flux2-klein-base-9b" in caught.value.hint
+
+
+def test_a_changed_engine_is_named_before_anything_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIFFUSIONFORCE_ENGINE", str(lay_out(tmp_path / "engine")))
+    with pytest.raises(EngineError, match=r"is not Musubi Tuner 0\.3\.4 as it was pinned \(modified: README\.md"):
+        MusubiEngine().check(job_of(PROFILES[MUSUBI_PROFILES[0]], tmp_path))

@@ -50,6 +50,10 @@ class DeviceError(UserError):
     """A device that is not there, or that cannot hold what the plan gives it."""
 
 
+class DivergedError(UserError):
+    """A training whose loss is no longer a number."""
+
+
 class DiskError(UserError):
     """Not enough free disk space, or a disk that refuses to be written."""
 

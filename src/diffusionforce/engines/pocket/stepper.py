@@ -16,16 +16,12 @@ from diffusionforce.engines.pocket.precision import Precision
 from diffusionforce.engines.pocket.preparation import Materials
 from diffusionforce.engines.pocket.schedule import learning_rate
 from diffusionforce.engines.pocket.text import TextFeatures
-from diffusionforce.errors import UserError
+from diffusionforce.errors import DivergedError
 from diffusionforce.job import Profile
 from diffusionforce.job.profile import TrainingSettings
 
 _BETAS = (0.9, 0.99)
 """The second forgets faster than usual: a run has hundreds of steps, not a million."""
-
-
-class DivergedError(UserError):
-    """The loss is no longer a number."""
 
 
 @dataclass(frozen=True, kw_only=True)

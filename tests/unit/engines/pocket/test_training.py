@@ -11,10 +11,9 @@ from tests.support.jobs import picture_folder, small_job
 
 from diffusionforce.engines.pocket.lora import load_lora
 from diffusionforce.engines.pocket.preparation import about_trigger
-from diffusionforce.engines.pocket.stepper import DivergedError
 from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.engines.pocket.weights import load_base
-from diffusionforce.errors import DeviceError, ProfileError, WeightsError
+from diffusionforce.errors import DeviceError, DivergedError, ProfileError, WeightsError
 from diffusionforce.job import Job
 from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Checkpoint, Done, HeldOut, Message, Placed, Sample, Step, Stopped, Warn

@@ -62,14 +62,26 @@ class PagedCard:
         lane: LoadLane,
     ) -> None:
         self.count = PagingCount()
-        self._packed = packed
+        self._device, self._blocks, self._num_slots = device, tuple(blocks), num_slots
+        self._packed: dict[int, PackedBlock] = {}
+        self._slots: list[torch.Tensor] = []
         self._lane = lane
         self._current: int | None = None
-        size = max((block.num_bytes for block in packed.values()), default=0)
-        self._slots = [torch.empty(size, dtype=torch.uint8, device=device) for _ in range(num_slots if packed else 0)]
-        self._planner = SlotPlanner(VisitOrder([]), num_slots=num_slots if packed else 2)
-        self._forward_order = VisitOrder([block for block in blocks if block in packed])
+        self.page(packed)
         self._training_order = self._forward_order
+
+    def page(self, packed: dict[int, PackedBlock]) -> None:
+        """Page these blocks and no others. The card must be idle: slots that do not fit are made anew."""
+        for block in (self._packed | packed).values():
+            block.forget_slots()
+        self._packed = packed
+        size = max((block.num_bytes for block in packed.values()), default=0)
+        if [slot.numel() for slot in self._slots] != [size] * (self._num_slots if packed else 0):
+            self._slots.clear()
+            for _ in range(self._num_slots if packed else 0):
+                self._slots.append(torch.empty(size, dtype=torch.uint8, device=self._device))
+        self._planner = SlotPlanner(VisitOrder([]), num_slots=len(self._slots) or 2)
+        self._forward_order = VisitOrder([block for block in self._blocks if block in packed])
 
     def follow(self, visits: Iterable[int]) -> None:
         """Prepare for steps that visit the blocks in this order, and bring in the first ones."""
@@ -93,9 +105,23 @@ class PagedCard:
 
     def leave(self) -> None:
         """The current block's work, if there is one, has all been issued."""
+        block, written = self._end_visit()
+        if written is not None:
+            raise DeviceError(
+                f'Block {block} cannot be paged: its forward writes to its buffer "{written}", and what a paged block '
+                "writes is lost.",
+                hint=f"Keep block {block} resident.",
+            )
+
+    def break_off(self) -> None:
+        """End a visit that an exception may have interrupted, without asking what it wrote."""
+        self._end_visit(run_ahead=False)
+
+    def _end_visit(self, *, run_ahead: bool = True) -> tuple[int | None, str | None]:
+        """The block whose visit ends here, and the name of a buffer that it wrote to."""
         block, self._current = self._current, None
         if block is None:
-            return
+            return None, None
         slot = self._planner.active
         assert slot is not None
         packed = self._packed[block]
@@ -103,13 +129,9 @@ class PagedCard:
         packed.drop()
         self._lane.end_use(slot)
         self._planner.leave()
-        self._run_ahead()
-        if written is not None:
-            raise DeviceError(
-                f'Block {block} cannot be paged: its forward writes to its buffer "{written}", and what a paged block '
-                "writes is lost.",
-                hint=f"Keep block {block} resident.",
-            )
+        if run_ahead:
+            self._run_ahead()
+        return block, written
 
     def pack(self, block: int, tensor: torch.Tensor) -> Any:
         """Turn a tensor to be saved for backward into a reference if it lies in the slot in use."""

@@ -18,7 +18,7 @@ and a micro-batch that waits for its turn does not begin a visit before it.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psutil
@@ -80,16 +80,17 @@ class Pager:
         if pinned_limit_bytes is None:
             pinned_limit_bytes = psutil.virtual_memory().available // 2
         self.pinned = PinnedMemory(limit_bytes=pinned_limit_bytes)
-        shared = tensors_in_common(blocks)
-        self._shadowed: list[tuple[nn.Module, Callable[..., Any] | None]] = []
+        self.plans = tuple(cards)
+        self._blocks = list(blocks)
+        self._packed: dict[int, PackedBlock] = {}
+        """All blocks that lie, or once stepped aside, in RAM."""
+        self._shadowed: dict[int, Callable[..., Any] | None] = {}
+        self._aside: list[tuple[int, torch.device]] = []
         self._watches: list[RemovableHandle] = []
         self._cards: list[PagedCard] = []
+        shared = tensors_in_common(blocks)
         for index, plan in enumerate(cards):
-            pinned = self.pinned if plan.device.type == "cuda" else None
-            packed = {
-                block: PackedBlock(blocks[block], excluded=shared, pinned=pinned)
-                for block in sorted(plan.paged)
-            }
+            packed = {block: self._pack(block, plan.device, shared) for block in sorted(plan.paged)}
             for block in plan.blocks:
                 _move_rest(blocks[block], packed.get(block), plan.device)
             card = PagedCard(
@@ -102,7 +103,7 @@ class Pager:
             self._cards.append(card)
             for block in plan.blocks if packed else ():
                 if block in packed:
-                    self._wrap(blocks[block], block, card)
+                    self._wrap(block, card)
                 else:
                     self._watch(blocks[block], card)
 
@@ -137,12 +138,8 @@ class Pager:
         """Undo the wrapping and leave the paged tensors in RAM, unlocked."""
         for card in self._cards:
             card.leave()
-        for block, shadowed in self._shadowed:
-            if shadowed is None:
-                del block.forward
-            else:
-                block.forward = shadowed
-        self._shadowed.clear()
+        for block in list(self._shadowed):
+            self._unwrap(block)
         for watch in self._watches:
             watch.remove()
         self._watches.clear()
@@ -151,8 +148,67 @@ class Pager:
         self.pinned.release()
         self._cards.clear()
 
-    def _wrap(self, module: nn.Module, block: int, card: PagedCard) -> None:
+    def step_aside(self, aside: Sequence[Iterable[int]]) -> None:
+        """Page further blocks, which are resident in training, for forward passes that need their room.
+
+        The cards must be idle, and nothing else may wrap the forwards of these blocks now. Whatever this raises,
+        `come_back` makes good.
+
+        Args:
+            aside: For each card the blocks that go to RAM.
+
+        Raises:
+            DeviceError: A block is not its card's.
+        """
+        shared = tensors_in_common(self._blocks)
+        for card, plan, further in zip(self._cards, self.plans, aside, strict=True):
+            wanted = plan.paged | frozenset(further)
+            _check([replace(plan, paged=wanted)])
+            card.break_off()
+            for block in sorted(wanted - plan.paged):
+                self._pack(block, plan.device, shared)
+                self._aside.append((block, plan.device))
+                self._wrap(block, card)
+            if wanted != plan.paged:
+                card.page({block: self._packed[block] for block in wanted})
+            card.go_round(forward_only=True)
+
+    def come_back(self) -> None:
+        """Bring the blocks back that stepped aside, bit for bit. The cards must be idle, and the forwards unwrapped."""
+        for card, plan in zip(self._cards, self.plans, strict=True):
+            card.break_off()
+            card.page({block: self._packed[block] for block in plan.paged})
+        while self._aside:
+            block, device = self._aside[-1]
+            self._packed[block].unpack(device)
+            if block in self._shadowed:
+                self._unwrap(block)
+            self._aside.pop()
+        for device in {plan.device for plan in self.plans if plan.device.type == "cuda"}:
+            torch.cuda.synchronize(device)
+        for card in self._cards:
+            card.go_round()
+
+    def _pack(self, block: int, device: torch.device, shared: set[int]) -> PackedBlock:
+        """Move a block to RAM; to the same place as before if it was there once."""
+        known = self._packed.get(block)
+        if known is not None and known.still_packs(self._blocks[block]):
+            known.pack()
+            return known
+        pinned = self.pinned if device.type == "cuda" else None
+        self._packed[block] = PackedBlock(self._blocks[block], excluded=shared, pinned=pinned)
+        return self._packed[block]
+
+    def _unwrap(self, block: int) -> None:
+        module, shadowed = self._blocks[block], self._shadowed.pop(block)
+        if shadowed is None:
+            del module.forward
+        else:
+            module.forward = shadowed
+
+    def _wrap(self, block: int, card: PagedCard) -> None:
         """A paged block is visited where its own forward begins, innermost of all that wraps it."""
+        module = self._blocks[block]
         original = module.forward
 
         def forward(*args: Any, **kwargs: Any) -> Any:
@@ -167,7 +223,7 @@ class Pager:
                 card.leave()
             return output
 
-        self._shadowed.append((module, vars(module).get("forward")))
+        self._shadowed[block] = vars(module).get("forward")
         module.forward = forward
 
     def _watch(self, module: nn.Module, card: PagedCard) -> None:

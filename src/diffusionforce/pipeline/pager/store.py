@@ -42,6 +42,8 @@ class PackedTensor:
     is_buffer: bool
     offset_bytes: int
     num_bytes: int
+    stride: tuple[int, ...]
+    """How the tensor lay in memory of its own before it was packed. Kernels are chosen by it."""
 
     def view(self, run: torch.Tensor) -> torch.Tensor:
         """The tensor's bytes in `run` (1-D, uint8), with its dtype and shape."""
@@ -123,7 +125,14 @@ class PackedBlock:
                 continue
             num_bytes = tensor.numel() * tensor.element_size()
             self.tensors.append(
-                PackedTensor(name=name, tensor=tensor, is_buffer=is_buffer, offset_bytes=offset, num_bytes=num_bytes)
+                PackedTensor(
+                    name=name,
+                    tensor=tensor,
+                    is_buffer=is_buffer,
+                    offset_bytes=offset,
+                    num_bytes=num_bytes,
+                    stride=torch.empty_like(tensor, device="meta").stride(),
+                )
             )
             offset += -(-num_bytes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
         self.num_bytes = offset
@@ -131,25 +140,47 @@ class PackedBlock:
         self._pinned = pinned  # Kept: the memory must stay locked as long as somebody can copy from it.
         if pinned is not None and offset:
             pinned.lock(self.host)  # Before it is filled: copies from a card into locked memory are much faster.
-        for packed in self.tensors:
-            packed.view(self.host).copy_(packed.tensor.data)
         self._home = [packed.view(self.host) for packed in self.tensors]
         self._views: dict[int, list[torch.Tensor]] = {}
         self._buffers = [packed for packed in self.tensors if packed.is_buffer]
         self._versions: list[int] = []
+        self.pack()
+
+    def pack(self) -> None:
+        """Copy the tensors from where they are to host memory, and point them there."""
+        for packed, home in zip(self.tensors, self._home, strict=True):
+            home.copy_(packed.tensor.data)
         self.drop()
+
+    def unpack(self, device: torch.device) -> None:
+        """Give each tensor memory of its own again, laid out as it was; the copies are queued on the current stream."""
+        for packed, home in zip(self.tensors, self._home, strict=True):
+            own = torch.empty_strided(home.shape, packed.stride, dtype=home.dtype, device=device)
+            own.copy_(home, non_blocking=True)
+            packed.tensor.data = own
+
+    def still_packs(self, block: nn.Module) -> bool:
+        """Whether these are the block's tensors, and could be packed once more."""
+        present = {id(tensor) for _, tensor, _ in frozen_tensors(block)}
+        return all(id(packed.tensor) in present for packed in self.tensors)
 
     def move_into(self, slot: torch.Tensor) -> None:
         """Point the tensors at `slot`, a run of bytes (1-D, uint8) on a card. Copies nothing."""
         key = slot.data_ptr()
         if key not in self._views:
-            self._views[key] = [packed.view(slot) for packed in self.tensors]
+            # Views made while gradients are off for good could never be trained with.
+            with torch.inference_mode(False):
+                self._views[key] = [packed.view(slot) for packed in self.tensors]
         self._point_at(self._views[key])
         self._versions = [packed.tensor._version for packed in self._buffers]
 
     def drop(self) -> None:
         """Point the tensors at host memory again. A use out of turn then fails loudly, by its device."""
         self._point_at(self._home)
+
+    def forget_slots(self) -> None:
+        """Let go of slots, which live as long as views of them are kept."""
+        self._views.clear()
 
     def written_buffer(self) -> str | None:
         """The name of a buffer that was written in place since `move_into`: its new value would be lost."""

@@ -1,0 +1,171 @@
+"""Room for a sample pass: blocks step aside to RAM while it runs, and come back as if nothing had been.
+
+A training that fills its cards has no room for a sample, whose picture or video may be larger than what is trained on.
+To keep that room free at all times would make every step slower. So between two steps as many blocks as needed go to
+RAM and are paged in for their turns, the pass runs, and the blocks return to their cards: the same parameters, the
+same bits, in the same order in memory, and the random numbers where they were. The losses that follow are those of a
+run without samples, to the last bit.
+
+A pass that runs out of memory all the same is given up. The training is worth more than a picture: whatever the pass
+had made is let go, the blocks come back, and the training goes on.
+"""
+
+import contextlib
+import gc
+import random
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.pipeline.pager.pager import Pager
+from diffusionforce.pipeline.recompute.graphs import BlockGraphs
+from diffusionforce.pipeline.recompute.random_numbers import RandomNumbers
+from diffusionforce.pipeline.shortage import Shortage, shortage_of
+
+
+class Wrapper(Protocol):
+    """Something that wraps the blocks' forwards, such as the step executor."""
+
+    def install(self) -> object:
+        """Wrap them."""
+        ...
+
+    def remove(self) -> None:
+        """Give them back."""
+        ...
+
+
+class SampleRoom:
+    """Makes room on the cards for sample passes between training steps.
+
+    Args:
+        pager: Of the whole training; where training pages nothing, one without paged blocks.
+        num_aside: For each of the pager's cards the resident blocks that step aside. All 0: nothing moves.
+        wrappers: What wraps the forwards of the blocks around the pager, innermost first. They are installed when a
+            pass begins, and again when it has ended.
+        graphs: Captured graphs of the blocks. They hold the addresses of weights that will move, and memory; they are
+            released, and captured again when the training goes on.
+    """
+
+    def __init__(
+        self,
+        pager: Pager,
+        *,
+        num_aside: Sequence[int],
+        wrappers: Sequence[Wrapper] = (),
+        graphs: BlockGraphs | None = None,
+    ) -> None:
+        self._pager = pager
+        self._wrappers = list(wrappers)
+        self._graphs = graphs
+        self._devices = list(dict.fromkeys(plan.device for plan in pager.plans))
+        self.aside = tuple(
+            spread([block for block in plan.blocks if block not in plan.paged], num)
+            for plan, num in zip(pager.plans, num_aside, strict=True)
+        )
+        """For each card the blocks that step aside."""
+
+    def run(self, make: Callable[[], object]) -> Shortage | None:
+        """Make samples, with the blocks aside while it lasts.
+
+        Args:
+            make: Runs the pass, without gradients.
+
+        Returns:
+            None if all went well; what was lacking if the pass ran out of memory. The training can go on in any case.
+
+        Raises:
+            DeviceError: More blocks are to step aside than a card has. Whatever else `make` raises, memory apart,
+                is raised when the blocks are back.
+        """
+        shortage = None
+        with same_random_numbers(self._devices):
+            try:
+                self._clear()
+                make()
+            except BaseException as error:
+                # The frames of what failed hold its tensors, and the blocks need their place.
+                shortage = shortage_of(error)
+                _drop_locals(error)
+                if shortage is None:
+                    raise
+            finally:
+                self._restore()
+        return shortage
+
+    def _clear(self) -> None:
+        self._settle()
+        if any(self.aside) and self._graphs is not None:
+            self._graphs.release()
+            gc.collect()
+        with self._unwrapped():
+            self._pager.step_aside(self.aside)
+        self._settle()
+
+    def _restore(self) -> None:
+        gc.collect()
+        self._settle()
+        with self._unwrapped():
+            self._pager.come_back()
+        self._settle()
+
+    @contextlib.contextmanager
+    def _unwrapped(self) -> Iterator[None]:
+        """Without what wraps the forwards while the pager, whose wrapping must lie innermost, wraps more of them."""
+        wrappers = self._wrappers if any(self.aside) else []
+        for wrapper in reversed(wrappers):
+            wrapper.remove()
+        try:
+            # What is made in inference mode can never be trained with.
+            with torch.inference_mode(False), torch.no_grad():
+                yield
+        finally:
+            for wrapper in wrappers:
+                wrapper.install()
+
+    def _settle(self) -> None:
+        """Wait for the cards, and hand memory that nobody uses back to them: the allocator keeps it in sizes."""
+        for device in self._devices:
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+        if any(device.type == "cuda" for device in self._devices):
+            torch.cuda.empty_cache()
+
+
+@contextlib.contextmanager
+def same_random_numbers(devices: Iterable[torch.device]) -> Iterator[None]:
+    """Leave the random numbers of the host (PyTorch, NumPy, Python) and of cards as they were on entry."""
+    numbers = RandomNumbers(devices)
+    states, of_numpy, of_python = numbers.read(), np.random.get_state(), random.getstate()
+    try:
+        yield
+    finally:
+        numbers.write(states)
+        np.random.set_state(of_numpy)
+        random.setstate(of_python)
+
+
+def spread(blocks: Sequence[int], num: int) -> frozenset[int]:
+    """Take some of a card's blocks evenly, so that each has the computing of others to hide its paging behind.
+
+    Raises:
+        DeviceError: There are not so many.
+    """
+    if num > len(blocks):
+        raise DeviceError(f"{num} blocks are to step aside, but only {len(blocks)} of the card's are resident.")
+    return frozenset(blocks[int((index + 0.5) * len(blocks) / num)] for index in range(num))
+
+
+def _drop_locals(error: BaseException) -> None:
+    """Empty the frames that an exception keeps, and those of what it was raised from; the line numbers stay."""
+    links, seen = [error], set[int]()
+    while links:
+        link = links.pop()
+        seen.add(id(link))
+        if link.__traceback__ is not None:
+            traceback.clear_frames(link.__traceback__)
+        links += [one for one in (link.__cause__, link.__context__) if one is not None and id(one) not in seen]

@@ -17,7 +17,7 @@ import torch
 
 from diffusionforce.errors import DeviceError, UserError
 from diffusionforce.pipeline.bench.options import BenchOptions, parse
-from diffusionforce.pipeline.bench.report import HEADINGS, Row, json_line, table_line
+from diffusionforce.pipeline.bench.report import HEADINGS, Row, in_gib, json_line, table_line
 from diffusionforce.pipeline.bench.rig import BenchRig
 from diffusionforce.pipeline.bench.timeline import draw_timeline, timeline_record
 from diffusionforce.pipeline.splitter.choice import choose_split
@@ -185,7 +185,7 @@ class Bench:
                 measured = self._rig.measure(candidate.cut, candidate.shares)
             except torch.OutOfMemoryError:
                 allocated, reserved = self._rig.peaks()
-                problem = f"out of memory: {_in_gib(allocated)} GiB allocated, {_in_gib(reserved)} GiB held"
+                problem = f"out of memory: {in_gib(allocated)} GiB allocated, {in_gib(reserved)} GiB held"
         return Row(
             way=way,
             num_microbatches=num_microbatches,
@@ -238,10 +238,6 @@ class Bench:
 def _judge_alone(costs: RigCosts, card: int, num_microbatches: int) -> Candidate:
     search = Search(rig=costs, num_microbatches=num_microbatches, schedules=("turns",), max_chunks_per_card=1)
     return search.judge((costs.num_blocks,), (card,), num_steps=2)
-
-
-def _in_gib(sizes: Sequence[int]) -> str:
-    return " / ".join(f"{size / 2**30:.2f}" for size in sizes)
 
 
 def _fitting(candidate: Candidate) -> Candidate:

@@ -6,7 +6,7 @@ from typing import Any
 
 from diffusionforce.pipeline.bench.rig import Measured
 
-HEADINGS = ("way", "micro", "s/step", "samples/s", "of limit", "predicted", "blocks (paged)", "peak GiB")
+HEADINGS = ("way", "micro", "s/step", "samples/s", "of limit", "predicted", "blocks (paged)", "peak GiB (held)")
 _WIDTHS = (34, 6, 9, 10, 9, 10, 22, 14)
 
 
@@ -54,7 +54,7 @@ class Row:
             f"{self.limit_s / self.measured.step_s:.3f}",
             predicted,
             blocks,
-            " / ".join(f"{peak / 2**30:.1f}" for peak in self.measured.peak_bytes),
+            f"{in_gib(self.measured.peak_bytes)} ({in_gib(self.measured.peak_reserved_bytes)})",
         )
 
     def record(self) -> dict[str, Any]:
@@ -95,6 +95,11 @@ def table_line(cells: tuple[str, ...]) -> str:
 def json_line(record: dict[str, Any]) -> str:
     """One JSON object and a line end."""
     return json.dumps(record) + "\n"
+
+
+def in_gib(sizes: tuple[int, ...]) -> str:
+    """Memory of all cards."""
+    return " / ".join(f"{size / 2**30:.1f}" for size in sizes)
 
 
 def _drift(steps_s: tuple[float, ...]) -> float | None:

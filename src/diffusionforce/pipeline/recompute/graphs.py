@@ -127,6 +127,8 @@ class BlockGraphs:
         card = self._cards.setdefault(device, _Card(device))
         try:
             self._captured[key] = _CapturedCall(forward, args, kwargs, card, slots)
+        except torch.OutOfMemoryError:
+            raise  # Without a graph it would not fit either.
         except (NotCapturableError, RuntimeError) as error:
             _log.warning("a block cannot be captured and runs without a graph: %s", error)
         return self._captured[key]

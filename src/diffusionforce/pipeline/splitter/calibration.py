@@ -30,9 +30,10 @@ from diffusionforce.pipeline.transfer import Transfers
 logger = logging.getLogger(__name__)
 
 _PAGING_PROBE_BYTES = 128 << 20
-_VERSION = 1
+_VERSION = 2
 _WARM_UP_TURNS = 2
 """The first turns load kernels and choose algorithms."""
+_MOST_TURNS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,7 @@ class LinkRates:
 
 
 def time_block(
-    block: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, device: torch.device, limit_s: float = 0.6
+    block: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, device: torch.device, limit_s: float = 1.2
 ) -> BlockTimes:
     """Run a block forward and backward a few times.
 
@@ -76,23 +77,36 @@ def time_block(
     before = [(parameter, parameter.grad) for parameter in block.parameters()]
     for parameter, _ in before:
         parameter.grad = None
-    turns: list[BlockTimes] = []
+    turns: list[_Turn] = []
+    _wait({device})
     end_s = time.perf_counter() + limit_s
-    while len(turns) < _WARM_UP_TURNS + 3 or (time.perf_counter() < end_s and len(turns) < 100):
+    while len(turns) < _WARM_UP_TURNS + 3 or (time.perf_counter() < end_s and len(turns) < _MOST_TURNS):
         turns.append(_one_turn(lambda: block(*args, **kwargs), device))
         first.grad = None
+    _wait({device})
     for parameter, gradient in before:
         parameter.grad = gradient
-    measured = turns[_WARM_UP_TURNS:]
+    # The later half: a card that has just begun runs at clocks that it cannot keep.
+    measured = turns[max(_WARM_UP_TURNS, len(turns) // 2) :]
     return BlockTimes(
-        forward_s=statistics.median(turn.forward_s for turn in measured),
-        backward_s=statistics.median(turn.backward_s for turn in measured),
+        forward_s=statistics.median(turn.forward_s() for turn in measured),
+        backward_s=statistics.median(turn.backward_s() for turn in measured),
         kept_bytes=measured[-1].kept_bytes,
         working_bytes=measured[-1].working_bytes,
     )
 
 
-def _one_turn(forward: Callable[[], Any], device: torch.device) -> BlockTimes:
+@dataclass(frozen=True)
+class _Turn:
+    """One forward and backward whose seconds can be read when the device has run them."""
+
+    forward_s: Callable[[], float]
+    backward_s: Callable[[], float]
+    kept_bytes: int
+    working_bytes: int
+
+
+def _one_turn(forward: Callable[[], Any], device: torch.device) -> _Turn:
     start_bytes = _begin_memory(device)
     forward_s, output = _timed(device, forward)
     kept_bytes = _memory(device) - start_bytes
@@ -100,7 +114,7 @@ def _one_turn(forward: Callable[[], Any], device: torch.device) -> BlockTimes:
     gradient = torch.ones_like(result)
     backward_s, _ = _timed(device, lambda: torch.autograd.backward(result, gradient))
     working_bytes = max(0, _peak_memory(device) - start_bytes - kept_bytes)
-    return BlockTimes(forward_s=forward_s, backward_s=backward_s, kept_bytes=kept_bytes, working_bytes=working_bytes)
+    return _Turn(forward_s, backward_s, kept_bytes, working_bytes)
 
 
 def time_links(
@@ -253,18 +267,21 @@ def device_signature(device: torch.device, *, driver_version: str = "") -> str:
     return f"{properties.name} {properties.uuid} driver {driver_version} torch {torch.__version__}"
 
 
-def _timed(device: torch.device, work: Callable[[], Any]) -> tuple[float, Any]:
+def _timed(device: torch.device, work: Callable[[], Any]) -> tuple[Callable[[], float], Any]:
+    """Do something, and a way to read its seconds once the device has been waited for.
+
+    Cards are not waited for in between: a pause after each piece of work would let their clocks recover.
+    """
     if device.type != "cuda":
         start_s = time.perf_counter()
         result = work()
-        return time.perf_counter() - start_s, result
-    torch.cuda.synchronize(device)
+        seconds = time.perf_counter() - start_s
+        return lambda: seconds, result
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record(torch.cuda.current_stream(device))
     result = work()
     end.record(torch.cuda.current_stream(device))
-    end.synchronize()
-    return start.elapsed_time(end) / 1000, result
+    return lambda: start.elapsed_time(end) / 1000, result
 
 
 def _crossing_s(transfers: Transfers, source: torch.device, destination: torch.device, num_bytes: int) -> float:

@@ -25,7 +25,7 @@ import sys
 import time
 from pathlib import Path
 
-from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.job import Job, Profile
 from diffusionforce.trainer.__main__ import main
 from diffusionforce.wire import Checkpoint, Done, HeldOut, Hello, Sample, Step, Stopped
@@ -42,7 +42,9 @@ class FakeEngine:
     def check(self, job: Job) -> None:
         """Accept every job."""
 
-    def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> Done | Stopped:
+    def train(
+        self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls
+    ) -> Done | Stopped:
         """Pretend to train."""
         num_steps = job.profile.training.steps
         report(HeldOut(step=0, loss=1.0))

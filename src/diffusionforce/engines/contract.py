@@ -8,9 +8,11 @@ that may load torch until something is traced: a forecast that is known already 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from diffusionforce.datasets import Dataset
 from diffusionforce.engines.subjects import JobSubjects
 from diffusionforce.job import Job
 from diffusionforce.wire import Done, Message, Stopped
@@ -57,6 +59,15 @@ class Output(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class Datasets:
+    """The pictures of a job with their captions, read and checked once, before anything is written."""
+
+    training: Dataset
+    held_out: Dataset | None
+    """The pictures that measure the training; None if the job names none."""
+
+
 class Engine(Protocol):
     """One way to train a LoRA."""
 
@@ -68,7 +79,9 @@ class Engine(Protocol):
         """
         ...
 
-    def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> Done | Stopped:
+    def train(
+        self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls
+    ) -> Done | Stopped:
         """Train, and return how it ended.
 
         Raises:

@@ -3,9 +3,10 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from typing import TypeVar
 
 from diffusionforce.datasets import Finding, read_folder
+from diffusionforce.engines.contract import Datasets
 from diffusionforce.errors import DiskError, RunFolderError, UserError
 from diffusionforce.job import Job, Profile
 from diffusionforce.runs import RunFolder
@@ -14,23 +15,33 @@ MIB = 1024**2
 _LORA_BYTES_PER_RANK = {"pocket": MIB // 10, "musubi": 10 * MIB}
 _NOTES_BYTES = 16 * MIB
 
+_Result = TypeVar("_Result")
 
-def check(job: Job) -> tuple[Finding, ...]:
-    """Return what is odd about the pictures of a job that could start, those that measure it included.
+
+def check(job: Job) -> Datasets:
+    """Return the pictures of a job that could start. Every one has been decoded, and is let go again.
 
     Raises:
         UserError: The first problem; the hint names the others.
     """
     problems: list[UserError] = []
-    findings = _findings(problems, job.dataset_dir)
-    if job.held_out_dir is not None:
-        odd = _findings(problems, job.held_out_dir)
-        findings += [replace(finding, sentence=f"Held-out pictures: {finding.sentence}") for finding in odd]
-    _collect(problems, lambda: RunFolder.check(job.run_dir))
-    _collect(problems, lambda: check_free_space(job))
-    if problems:
+    training = _tried(problems, lambda: read_folder(job.dataset_dir))
+    held_out_dir = job.held_out_dir
+    held_out = _tried(problems, lambda: read_folder(held_out_dir)) if held_out_dir is not None else None
+    _tried(problems, lambda: RunFolder.check(job.run_dir))
+    _tried(problems, lambda: check_free_space(job))
+    if training is None or problems:
         raise _all_in_one(problems)
-    return tuple(findings)
+    return Datasets(training=training, held_out=held_out)
+
+
+def findings_of(datasets: Datasets) -> tuple[Finding, ...]:
+    """Return what is odd about the pictures, those that measure the training included."""
+    measuring = datasets.held_out.findings if datasets.held_out is not None else ()
+    return (
+        *datasets.training.findings,
+        *(replace(finding, sentence=f"Held-out pictures: {finding.sentence}") for finding in measuring),
+    )
 
 
 def check_free_space(job: Job) -> None:
@@ -62,19 +73,12 @@ def needed_space_bytes(profile: Profile) -> int:
     return num_passes * len(samples.prompts) * sample_bytes + num_saves * lora_bytes + _NOTES_BYTES
 
 
-def _findings(problems: list[UserError], folder: Path) -> list[Finding]:
+def _tried(problems: list[UserError], check: Callable[[], _Result]) -> _Result | None:
     try:
-        return list(read_folder(folder).findings)
+        return check()
     except UserError as problem:
         problems.append(problem)
-        return []
-
-
-def _collect(problems: list[UserError], check: Callable[[], None]) -> None:
-    try:
-        check()
-    except UserError as problem:
-        problems.append(problem)
+        return None
 
 
 def _all_in_one(problems: list[UserError]) -> UserError:

@@ -76,7 +76,7 @@ class Session:
 
     def _train(self, job: Job) -> End:
         self._place = job.run_dir
-        findings = preflight.check(job)
+        datasets = preflight.check(job)
         engine = self._load_engine(job.profile)
         engine.check(job)
         if self._requests.stop_requested:
@@ -84,9 +84,9 @@ class Session:
         folder = self._open_folder(job)
         self._report(_hello(job))
         self._has_greeted = True
-        for finding in findings:
+        for finding in preflight.findings_of(datasets):
             self._report(Warn(sentence=finding.sentence, hint=finding.hint))
-        end = engine.train(job, output=folder, report=self._report, controls=self._requests)
+        end = engine.train(job, datasets=datasets, output=folder, report=self._report, controls=self._requests)
         return end.model_copy(update={"lora": _inside(folder, end.lora)})
 
     def _open_folder(self, job: Job) -> RunFolder:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.jobs import picture_folder, small_job
 
+from diffusionforce.datasets import read_folder
 from diffusionforce.errors import DatasetError, DiskError, RunFolderError, UserError
 from diffusionforce.trainer import preflight
 
@@ -18,8 +19,11 @@ def free_bytes(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**12, 10**12 - free, free))
 
 
-def test_a_good_job_gives_no_findings_and_writes_nothing(tmp_path: Path):
-    assert preflight.check(small_job(tmp_path)) == ()
+def test_a_good_job_gives_its_pictures_and_no_findings_and_writes_nothing(tmp_path: Path):
+    job = small_job(tmp_path)
+    datasets = preflight.check(job)
+    assert datasets.training == read_folder(job.dataset_dir) and datasets.held_out is None
+    assert preflight.findings_of(datasets) == ()
     assert not (tmp_path / "run").exists()
 
 
@@ -29,7 +33,7 @@ def test_what_is_odd_about_the_held_out_pictures_is_told_too(tmp_path: Path):
     job = small_job(tmp_path).model_copy(update={"held_out_dir": held_out_dir})
     (job.dataset_dir / "1.txt").unlink()
     (held_out_dir / "2.png").write_bytes(b"")
-    findings = preflight.check(job)
+    findings = preflight.findings_of(preflight.check(job))
     assert [finding.path.parent for finding in findings] == [job.dataset_dir, held_out_dir]
     assert findings[1].sentence.startswith("Held-out pictures: 2.png ")
 

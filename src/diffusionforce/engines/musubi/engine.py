@@ -5,7 +5,7 @@ What lies in the engine's place is verified first, so that a changed file is nam
 
 from typing import NoReturn
 
-from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.musubi.models import MODELS
 from diffusionforce.engines.musubi.pin import engine_dir, read_pin
 from diffusionforce.engines.musubi.verification import verify
@@ -27,7 +27,7 @@ class MusubiEngine:
         """
         self._refuse(job)
 
-    def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> NoReturn:
+    def train(self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls) -> NoReturn:
         """Refuse, like `check`.
 
         Raises:

@@ -1,4 +1,4 @@
-"""From a job to tensors: pictures and captions read, some held out, some drawn, prompts encoded.
+"""From a job to tensors: pictures read, captions encoded, some held out, some drawn, prompts encoded.
 
 The text encoder is used here and nowhere else, so it can be dropped before training starts.
 """
@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from diffusionforce.datasets import num_captions_without, read_folder
+from diffusionforce.datasets import num_captions_without
+from diffusionforce.engines.contract import Datasets
 from diffusionforce.engines.pocket.config import MAX_WORDS
 from diffusionforce.engines.pocket.dataset import (
     MAX_WORLD_PICTURES,
@@ -48,21 +49,21 @@ class Materials:
     empty_prompt: TextFeatures
 
 
-def prepare(job: Job, encoder: TextEncoder, *, announce: Announce) -> Materials:
+def prepare(job: Job, datasets: Datasets, encoder: TextEncoder, *, announce: Announce) -> Materials:
     """Prepare a run.
 
     Args:
-        job: What to train on and how.
+        job: How to train.
+        datasets: What to train on, and what to measure with.
         encoder: The text encoder of the base model.
         announce: Told how far the work is, and what the user should know.
 
     Raises:
-        DatasetError: A folder or a picture cannot be used.
+        DatasetError: A picture cannot be read any more.
     """
     profile = job.profile
     training, held_out = split_items(
-        read_folder(job.dataset_dir).items,
-        None if job.held_out_dir is None else read_folder(job.held_out_dir).items,
+        datasets.training.items, None if datasets.held_out is None else datasets.held_out.items
     )
     captions = [item.caption for item in (*training, *held_out)]
     for warning in (about_long_captions(captions), about_trigger(captions, trigger=profile.dataset.trigger)):

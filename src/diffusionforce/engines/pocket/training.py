@@ -10,7 +10,7 @@ import time
 
 import torch
 
-from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.pocket.devices import Meters, choose_devices, place, placed_devices
 from diffusionforce.engines.pocket.files import FAMILY, weights_path
 from diffusionforce.engines.pocket.lora import Lora
@@ -48,14 +48,16 @@ class PocketEngine:
         _require(rank <= config.width, "lora.rank", rank, f"{config.width} or less, the width of the model")
         choose_devices(profile.devices.use, num_blocks=config.num_blocks)
 
-    def train(self, job: Job, *, output: Output, report: Report, controls: Controls) -> Done | Stopped:
+    def train(
+        self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls
+    ) -> Done | Stopped:
         """Train, and return how it ended.
 
         Raises:
             UserError: The run cannot go on; what was saved before stays.
         """
         limit_cpu_threads()
-        run = _Run(job, output=output, report=report, controls=controls)
+        run = _Run(job, datasets=datasets, output=output, report=report, controls=controls)
         try:
             return run.to_the_end()
         except _StopAsked:
@@ -69,8 +71,9 @@ class _StopAsked(Exception):  # noqa: N818 - a request, not an error
 class _Run:
     """One run, from its first picture to its last sample."""
 
-    def __init__(self, job: Job, *, output: Output, report: Report, controls: Controls) -> None:
+    def __init__(self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls) -> None:
         self._job = job
+        self._datasets = datasets
         self._output = output
         self._report = report
         self._controls = controls
@@ -86,7 +89,7 @@ class _Run:
         """Run everything."""
         self._announce(Preparing(stage="model", done=0, total=1))
         base = load_base(weights_path(self._job))
-        materials = prepare(self._job, base.text_encoder, announce=self._announce)
+        materials = prepare(self._job, self._datasets, base.text_encoder, announce=self._announce)
         transformer = base.transformer
         placement = self._place(transformer)
         self._lora = self._attach(transformer)

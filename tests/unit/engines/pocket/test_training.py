@@ -9,6 +9,8 @@ import torch
 from PIL import Image
 from tests.support.jobs import picture_folder, small_job
 
+from diffusionforce.datasets import pictures, read_folder
+from diffusionforce.engines.contract import Datasets
 from diffusionforce.engines.pocket.lora import load_lora
 from diffusionforce.engines.pocket.preparation import about_trigger
 from diffusionforce.engines.pocket.training import PocketEngine
@@ -51,7 +53,11 @@ class Run:
 
         engine = PocketEngine()
         engine.check(job)
-        self.end = engine.train(job, output=self.folder, report=report, controls=controls)
+        datasets = Datasets(
+            training=read_folder(job.dataset_dir),
+            held_out=read_folder(job.held_out_dir) if job.held_out_dir is not None else None,
+        )
+        self.end = engine.train(job, datasets=datasets, output=self.folder, report=report, controls=controls)
 
     def of_kind(self, kind: type) -> list:
         return [message for message in self.messages if isinstance(message, kind)]
@@ -104,6 +110,24 @@ def test_a_run_from_first_to_last_message(tmp_path: Path) -> None:
     ]
     (placed,) = run.of_kind(Placed)
     assert placed.num_blocks == len(placed.devices[0].blocks) == 10
+
+
+def test_each_picture_is_decoded_once_for_the_check_and_once_for_its_pixels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine read the folders, which had just been checked, all over again."""
+    decode, decoded = pictures._decoded, list[Path]()
+
+    def counted(picture: Image.Image) -> Image.Image:
+        decoded.append(Path(getattr(picture, "filename", "")))
+        return decode(picture)
+
+    monkeypatch.setattr(pictures, "_decoded", counted)
+    job = tiny_job(tmp_path, steps=1)
+    held_out_dir = picture_folder(tmp_path / "held out", num_pictures=1)
+    Run(job.model_copy(update={"held_out_dir": held_out_dir}))
+    files = [*job.dataset_dir.glob("*.png"), *held_out_dir.glob("*.png")]
+    assert sorted(decoded) == sorted(2 * files)
 
 
 def test_the_saved_lora_can_be_loaded(tmp_path: Path) -> None:

@@ -93,12 +93,12 @@ class Engine(Protocol):
 class Describe(Protocol):
     """Says what an engine would run: the function `subjects` in the engine's module of that name."""
 
-    def __call__(self, job: Job, *, on_cards: bool) -> JobSubjects:
+    def __call__(self, job: Job, *, num_cards: int) -> JobSubjects:
         """Describe a job.
 
         Args:
             job: What would be trained, on what.
-            on_cards: Whether it would run on graphics cards; else on the processor.
+            num_cards: Graphics cards that it would run on; 0 where the processor does everything.
 
         Raises:
             UserError: The job cannot run, or the engine is not there.

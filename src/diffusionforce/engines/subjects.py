@@ -12,7 +12,8 @@ from functools import cache
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Literal
 
-from diffusionforce.ugpum.planner import KINDS, MAX_CHUNKS_EACH, Kind
+from diffusionforce.ugpum.estimate import Kind
+from diffusionforce.ugpum.planner import KINDS, MAX_CHUNKS_EACH
 
 if TYPE_CHECKING:
     from diffusionforce.pipeline.tracer.numbers import CallTrace
@@ -57,6 +58,8 @@ class TrainingVariant:
     """Pictures of the largest micro-batch. All variants of one number format differ in nothing but the division."""
     training: TracedModel
     """One micro-batch of the largest bucket, forward, backward and optimiser."""
+    kinds: tuple[Kind, ...] | None = None
+    """Ways that the engine goes with this division of the batch; None is all of its ways."""
     sampling: TracedModel | None = None
     """One evaluation of the model for a sample, guidance included; None where no samples are made."""
 
@@ -83,6 +86,8 @@ class JobSubjects:
     """Ways that it takes where they fit, fastest or not; empty has no preference."""
     max_chunks_each: int = MAX_CHUNKS_EACH
     """The most chunks of a card."""
+    even_chunks_each: int = 0
+    """Where not 0, a split shares the blocks out evenly over all cards, in that many chunks each."""
     graphs: bool = False
     """Whether blocks run as captured graphs, which work in memory of their own."""
     host_s: float = 0.0

@@ -17,6 +17,12 @@ RESERVE_SHARE = 0.02
 DISPLAY_RESERVE_BYTES = GIB // 2
 
 
+RAM_RESERVE_BYTES = 2 * GIB
+RAM_RESERVE_SHARE = 0.05
+# Locked memory cannot be swapped out, so all of it would leave the system none to breathe. Windows grants half.
+LOCKABLE_SHARE, LOCKABLE_SHARE_ON_WINDOWS = 0.75, 0.5
+
+
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """What one card gives to a training.
@@ -87,6 +93,27 @@ def reserve_bytes(total_bytes: int, *, display_attached: bool) -> int:
     """
     display_bytes = DISPLAY_RESERVE_BYTES if display_attached else 0
     return RESERVE_BYTES + int(total_bytes * RESERVE_SHARE) + display_bytes
+
+
+def ram_reserve_bytes(total_bytes: int) -> int:
+    """Return how much of the RAM that is available now stays so for everything else on the computer.
+
+    Args:
+        total_bytes: RAM of the computer.
+    """
+    return RAM_RESERVE_BYTES + int(total_bytes * RAM_RESERVE_SHARE)
+
+
+def usable_ram_bytes(total_bytes: int, available_bytes: int, *, on_windows: bool) -> int:
+    """Return how much RAM blocks may be locked in.
+
+    Args:
+        total_bytes: RAM of the computer.
+        available_bytes: What of it a new program can have.
+        on_windows: Whether the computer runs Windows.
+    """
+    share = LOCKABLE_SHARE_ON_WINDOWS if on_windows else LOCKABLE_SHARE
+    return max(0, min(available_bytes - ram_reserve_bytes(total_bytes), int(total_bytes * share)))
 
 
 def budgets(cards: Iterable[Card]) -> tuple[Budget, ...]:

@@ -61,6 +61,10 @@ def _card(
     )
 
 
+MAX_CARDS = 8
+_LAPTOP = frozenset({"laptop", "mobile", "max"})
+"""Cards of laptops share names with cards that are much faster."""
+
 CARDS = (
     _card("RTX 5090", 32, 209.5, 1792, 5),
     _card("RTX 5080", 16, 112.6, 960, 5),
@@ -116,8 +120,8 @@ def find_card(text: str) -> CatalogueCard:
     if not matching:
         raise DeviceError(
             f'No card called "{text.strip()}" is in the list.',
-            hint="Write it as NVIDIA does, for example RTX 4060 Ti 16GB.",
-            detail="Known: " + ", ".join(card.name for card in CARDS),
+            hint=f"Known are: {', '.join(card.name for card in CARDS)}. Behind the name, x4 says how many lanes its "
+            "slot has.",
         )
     # The name with the fewest other words is the one that was meant: a 4070 is no 4070 Ti.
     card = min(matching, key=lambda card: (len(_words(card.name) - words - _sizes(card.name)), -card.memory_bytes))
@@ -128,14 +132,34 @@ def find_card(text: str) -> CatalogueCard:
     )
 
 
+def card_like(name: str, *, total_bytes: int) -> CatalogueCard | None:
+    """Find the data sheet of a card that is here, by what its driver calls it: `NVIDIA GeForce RTX 4060 Ti`.
+
+    Args:
+        name: The driver's name.
+        total_bytes: Its memory, which tells apart what is sold under one name.
+
+    Returns:
+        The data sheet; None where the card is not in the list.
+    """
+    words = _words(name.replace("-", " ")) - _LAPTOP
+    if len(words) < len(_words(name.replace("-", " "))):
+        return None
+    named = [card for card in CARDS if _words(card.name) - _sizes(card.name) <= words]
+    most = max((len(_words(card.name) - _sizes(card.name)) for card in named), default=0)
+    closest = [card for card in named if len(_words(card.name) - _sizes(card.name)) == most]
+    return min(closest, key=lambda card: abs(card.memory_bytes - total_bytes), default=None)
+
+
 def parse_rig(text: str) -> tuple[CatalogueCard, ...]:
     """Read a list of cards: `RTX 5080, RTX 4060 Ti 16GB` or `2 x 3090`.
 
     Args:
-        text: Names with commas or plus signs between them; a number and `x` in front repeats one.
+        text: Names with commas or plus signs between them; a number and `x` in front repeats one, `@x4` or `x4` behind
+            one says how many lanes its slot has.
 
     Raises:
-        DeviceError: A name is not known, or there is none.
+        DeviceError: A name is not known, there is none, or there are more than a plan can be made for.
     """
     cards: list[CatalogueCard] = []
     for item in re.split(r"[,+]", text):
@@ -145,13 +169,15 @@ def parse_rig(text: str) -> tuple[CatalogueCard, ...]:
             cards += [find_card(name)] * count
     if not cards:
         raise DeviceError("The rig has no cards.", hint="Name them, for example: RTX 5080, RTX 4060 Ti 16GB.")
+    if len(cards) > MAX_CARDS:
+        raise DeviceError(f"The rig has {len(cards)} cards; plans are made for up to {MAX_CARDS}.")
     return tuple(cards)
 
 
 def _wish(text: str) -> tuple[str, int | None, int | None]:
     lanes = re.search(r"\bx(1|2|4|8|16)\b", text, re.IGNORECASE)
     generation = re.search(r"\bgen\s*([345])\b", text, re.IGNORECASE)
-    rest = re.sub(r"\b(x(1|2|4|8|16)|gen\s*[345])\b", " ", text, flags=re.IGNORECASE)
+    rest = re.sub(r"@?\s*\b(x(1|2|4|8|16)|gen\s*[345])\b", " ", text, flags=re.IGNORECASE)
     return rest, int(lanes[1]) if lanes else None, int(generation[1]) if generation else None
 
 

@@ -10,8 +10,12 @@ import functools
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from diffusionforce.ugpum.footprint import Footprint, Part
+
+Kind = Literal["one card", "one card + swap", "split", "split + swap"]
+"""A way to train: on how many cards, and whether blocks live in RAM."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +50,7 @@ class Variant:
         tail_s: Seconds of head and loss for one micro-batch, at home.
         between_steps_s: Optimiser step and what else happens while no block runs.
         sampling: What making a sample needs; None where no samples are made.
+        kinds: Ways to train for which it is meant; None is all.
     """
 
     weights: str
@@ -56,6 +61,7 @@ class Variant:
     tail_s: float = 0.0
     between_steps_s: float = 0.0
     sampling: Footprint | None = None
+    kinds: frozenset[Kind] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

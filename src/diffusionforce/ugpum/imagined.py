@@ -90,13 +90,43 @@ def imagined_variant(
         num_microbatches: Micro-batches of a step.
         sampling: What making a sample needs; None where no samples are made.
     """
+    return rated_variant(
+        footprint,
+        flops=[card.reached_flops for card in cards],
+        link_bytes_per_s=[card.link_bytes_per_s for card in cards],
+        weights=weights,
+        num_microbatches=num_microbatches,
+        sampling=sampling,
+    )
+
+
+def rated_variant(
+    footprint: Footprint,
+    *,
+    flops: Sequence[float],
+    link_bytes_per_s: Sequence[float],
+    weights: str,
+    num_microbatches: int,
+    sampling: Footprint | None = None,
+) -> Variant:
+    """A variant timed by rates.
+
+    Args:
+        footprint: The model, traced for one micro-batch.
+        flops: Operations a second that training reaches on each card.
+        link_bytes_per_s: What each card's link delivers; 0 where it is not known.
+        weights: Number format of the frozen weights, for people.
+        num_microbatches: Micro-batches of a step.
+        sampling: What making a sample needs; None where no samples are made.
+    """
     boundary_bytes = max(block.output_bytes for block in footprint.blocks)
+    slowest_link = min(link_bytes_per_s)
     return Variant(
         weights=weights,
         num_microbatches=num_microbatches,
         footprint=footprint,
-        block_s=tuple(footprint.block_flops / card.reached_flops for card in cards),
-        crossing_s=boundary_bytes / min(card.link_bytes_per_s for card in cards),
-        tail_s=footprint.outer.flops / cards[0].reached_flops,
+        block_s=tuple(footprint.block_flops / rate for rate in flops),
+        crossing_s=boundary_bytes / slowest_link if slowest_link else 0.0,
+        tail_s=footprint.outer.flops / flops[0],
         sampling=sampling,
     )

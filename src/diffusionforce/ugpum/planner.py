@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from diffusionforce.rig import in_gb
-from diffusionforce.ugpum.estimate import Estimator, Placing, PlanCard, Stage, Variant, spread
+from diffusionforce.ugpum.estimate import Estimator, Kind, Placing, PlanCard, Stage, Variant, spread
 from diffusionforce.ugpum.forecast import Layout, Op
 
-Kind = Literal["one card", "one card + swap", "split", "split + swap"]
 Mode = Literal["A", "B", "C"]
 KINDS: tuple[Kind, ...] = ("one card", "split", "one card + swap", "split + swap")
 
@@ -37,6 +36,7 @@ class Candidate:
         num_aside: For each used card the blocks that step aside while samples are made; None if samples do not fit.
         ram_bytes: RAM for blocks that live or step aside there.
         missing_ram_bytes: What RAM lacks.
+        num_slots: Blocks that a card can hold for their turn, if it pages any, while samples are made too.
         reason: Why it is recommended or not, in words.
     """
 
@@ -48,6 +48,7 @@ class Candidate:
     num_aside: tuple[int, ...] | None = None
     ram_bytes: int = 0
     missing_ram_bytes: int = 0
+    num_slots: int = 3
     reason: str = ""
 
     @property
@@ -107,11 +108,21 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What the user insists on; None leaves the choice to the planner."""
+    """What the user insists on; None leaves the choice to the planner.
+
+    Attributes:
+        kinds: Ways.
+        weights: Number formats.
+        num_microbatches: Divisions of the batch.
+        preferred: Ways that are taken where they fit, fastest or not.
+        because: Why what is faster is not taken, to be read after "but".
+    """
 
     kinds: frozenset[Kind] | None = None
     weights: frozenset[str] | None = None
     num_microbatches: frozenset[int] | None = None
+    preferred: frozenset[Kind] = frozenset()
+    because: str = "is not what was asked for"
 
     def allows(self, candidate: Candidate) -> bool:
         """Whether a candidate is one that the user would take."""
@@ -150,7 +161,9 @@ def plan(
     ram_bytes: int,
     wish: Wish | None = None,
     judge: Judge | None = None,
+    kinds: Sequence[Kind] = KINDS,
     max_chunks_each: int = MAX_CHUNKS_EACH,
+    even_chunks_each: int = 0,
     num_slots: int = 3,
 ) -> Plan:
     """Try every way and recommend the fastest that fits.
@@ -161,7 +174,9 @@ def plan(
         ram_bytes: RAM that may be locked for blocks.
         wish: What the user insists on.
         judge: Looks at the best placement of each way again, with the pipeline's clock and the walked forecast.
+        kinds: The ways that exist at all.
         max_chunks_each: The most chunks that a card's blocks are divided into.
+        even_chunks_each: Where not 0, a split has only one placement: even over all cards, in that many chunks each.
         num_slots: Blocks that a paging card can hold for their turn.
 
     Raises:
@@ -171,14 +186,17 @@ def plan(
         raise ValueError(f"a plan needs cards and variants, not {len(cards)} and {len(variants)}")
     found: list[Candidate] = []
     for variant in variants:
-        search = _Search(Estimator(variant, cards, num_slots=num_slots), ram_bytes, max_chunks_each)
-        found += [candidate for kind in KINDS if (candidate := search.best(kind)) is not None]
+        search = _Search(Estimator(variant, cards, num_slots=num_slots), ram_bytes, max_chunks_each, even_chunks_each)
+        ways: list[Kind] = [kind for kind in kinds if variant.kinds is None or kind in variant.kinds]
+        found += [candidate for kind in ways if (candidate := search.best(kind)) is not None]
     if judge is not None:
         found = [judge(candidate) for candidate in found]
     found.sort(key=lambda candidate: candidate.rank)
-    allowed = [candidate for candidate in found if (wish or Wish()).allows(candidate)]
-    recommended = next((candidate for candidate in allowed if candidate.fits), None)
-    explained = tuple(replace(one, reason=_reason(one, recommended)) for one in found)
+    wish = wish or Wish()
+    allowed = [candidate for candidate in found if wish.allows(candidate)]
+    fitting = [candidate for candidate in allowed if candidate.fits]
+    recommended = min(fitting, key=lambda one: one.kind not in wish.preferred, default=None)
+    explained = tuple(replace(one, reason=_reason(one, recommended, wish)) for one in found)
     if recommended is not None:
         recommended = explained[found.index(recommended)]
         return Plan(candidates=explained, recommended=recommended)
@@ -193,6 +211,7 @@ class _Search:
     estimator: Estimator
     ram_bytes: int
     max_chunks_each: int
+    even_chunks_each: int = 0
 
     def best(self, kind: Kind) -> Candidate | None:
         """The fastest fitting placement of a way, else the one that lacks least; None if there is none at all."""
@@ -224,6 +243,7 @@ class _Search:
             num_aside=tuple(going) if samples_fit else None,
             ram_bytes=paged_bytes + aside_bytes,
             missing_ram_bytes=max(0, paged_bytes - self.ram_bytes),
+            num_slots=estimator.num_slots,
         )
 
     def _placings(self, kind: Kind) -> Iterator[Placing]:
@@ -231,6 +251,11 @@ class _Search:
         if kind.startswith("one card"):
             for card in range(num_cards):
                 yield Placing(cards=(card,), totals=(num_blocks,), chunks_each=1)
+            return
+        if self.even_chunks_each:
+            if 2 <= num_cards <= num_blocks:
+                totals = tuple(num_blocks // num_cards + (rank < num_blocks % num_cards) for rank in range(num_cards))
+                yield Placing(cards=tuple(range(num_cards)), totals=totals, chunks_each=self.even_chunks_each)
             return
         most = self.max_chunks_each if self.estimator.variant.num_microbatches > 1 else 1
         for size in range(2, num_cards + 1):
@@ -249,16 +274,17 @@ def _compositions(num_blocks: int, num_cards: int) -> Iterator[tuple[int, ...]]:
             yield tuple(end - start for start, end in itertools.pairwise(edges))
 
 
-def _reason(candidate: Candidate, recommended: Candidate | None) -> str:
+def _reason(candidate: Candidate, recommended: Candidate | None, wish: Wish) -> str:
     if candidate is recommended:
-        return "The fastest way that fits."
+        narrowed = wish != Wish(because=wish.because)
+        return "The fastest of what was asked for." if narrowed else "The fastest way that fits."
     if not candidate.fits:
         return "; ".join(_lacks(candidate)) + "."
     if recommended is None:
-        return "Fits, but is not what was asked for."
+        return f"Fits, but {wish.because}."
     factor = candidate.step_s / recommended.step_s
     if factor < 1:
-        return f"Would be {1 / factor:.2f} times as fast, but is not what was asked for."
+        return f"Would be {1 / factor:.2f} times as fast, but {wish.because}."
     return "Just as fast." if factor < 1.005 else f"Fits, but takes {factor:.2f} times as long."
 
 

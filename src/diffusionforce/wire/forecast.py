@@ -58,7 +58,9 @@ class PhaseNeed(Record):
     words: str = ""
     """What the phase does, for example `1024 x 1024, 4 at a time`."""
     num_aside: tuple[int, ...] = ()
-    """Sampling in mode C: for each card the blocks that step aside to RAM meanwhile."""
+    """Sampling in mode C: for each card of the rig the blocks that step aside to RAM meanwhile; empty where none do."""
+    fits: bool = True
+    """Whether the phase fits beside a training that does. Samples that do not are left out."""
 
 
 class WayCard(Record):
@@ -67,6 +69,8 @@ class WayCard(Record):
     device: str
     num_blocks: int
     num_paged: int
+    num_slots: int = 0
+    """Blocks that the card can hold for their turn; 0 where it pages none."""
     needed_bytes: int
     missing_bytes: int
     """What its budget lacks; 0 where it fits."""

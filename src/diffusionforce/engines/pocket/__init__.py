@@ -3,11 +3,12 @@
 It has what the large models have, so that the whole product can be used, tested and understood on any computer:
 
 - `world`: draws the pictures and captions that the base was trained on, and the demo characters.
-- `config`, `layers`, `model`, `words`, `text`, `weights`: the transformer and its text encoder.
+- `config`, `layers`, `model`, `words`, `text`, `files`, `weights`: the transformer and its text encoder.
 - `objective`, `sampler`, `precision`: the loss, and pictures from noise.
 - `lora`: what is trained.
 - `dataset`, `preparation`, `batches`: from a folder to batches.
-- `devices`, `microbatches`: where the blocks lie, and how a step runs over several devices.
+- `division`, `devices`, `microbatches`: where the blocks lie, and how a step runs over several devices.
+- `subjects`, `tracing`: what a run would do, for its forecast.
 - `schedule`, `stepper`, `results`, `training`: the run.
 
 `training.PocketEngine` is the way in. Importing this package loads nothing; its modules load torch.

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import psutil
 import torch
 
+from diffusionforce.engines.pocket.division import chunks_per_stage
 from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.placement import Placement, even_placement, place_blocks, verify_placement
 from diffusionforce.rig import meters
 from diffusionforce.wire import DevicePlacement, DeviceReading
-
-CHUNKS_PER_STAGE = 2
-"""Each of several devices gets two runs of blocks, in turn: the devices then wait half as long for each other."""
 
 
 def choose_devices(wanted: Sequence[str], *, num_blocks: int) -> tuple[torch.device, ...]:
@@ -60,8 +58,7 @@ def place(transformer: PocketTransformer, devices: Sequence[torch.device]) -> Pl
         DeviceError: A tensor did not arrive where it was sent.
     """
     num_blocks = len(transformer.blocks)
-    has_room = CHUNKS_PER_STAGE * len(devices) <= num_blocks
-    chunks = CHUNKS_PER_STAGE if len(devices) > 1 and has_room else 1
+    chunks = chunks_per_stage(num_stages=len(devices), num_blocks=num_blocks)
     placement = even_placement(num_blocks, devices, chunks_per_stage=chunks)
     transformer.to(placement.devices[0])
     place_blocks(transformer.blocks, placement)

@@ -13,14 +13,12 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from diffusionforce.engines.pocket.division import pieces_of_batch
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.router import Router
 from diffusionforce.pipeline.schedule.generators import Costs, interleaved
 from diffusionforce.wire import Span
-
-PIECES_PER_STAGE = 2
-"""Pieces that a pipeline wants for each of its stages; with fewer, cards wait for each other most of the time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +127,7 @@ class Pipelined:
 
     def num_pieces(self, batch_size: int, *, num_batches: int) -> int:
         """Enough pieces to keep all stages busy, as far as the batch has pictures."""
-        wanted = PIECES_PER_STAGE * len(self._placement.devices)
-        return min(batch_size, -(-wanted // num_batches))
+        return pieces_of_batch(batch_size, num_stages=len(self._placement.devices), num_batches=num_batches)
 
     def run(self, pieces: Sequence[Piece]) -> list[float]:
         """Add the gradients of the weighted losses, and return the losses."""

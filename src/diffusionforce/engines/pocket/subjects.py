@@ -6,6 +6,7 @@ from typing import Any
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.engines.pocket.config import MAX_WORDS, PocketConfig
+from diffusionforce.engines.pocket.division import chunks_per_stage, pieces_of_batch
 from diffusionforce.engines.pocket.files import quick_config, weights_path
 from diffusionforce.engines.subjects import (
     Inputs,
@@ -14,9 +15,9 @@ from diffusionforce.engines.subjects import (
     TracedModel,
     TrainingVariant,
     code_inputs,
-    divisions,
 )
 from diffusionforce.job import Job
+from diffusionforce.ugpum.estimate import Kind
 
 CAPTIONS_AT_ONCE = 64
 """As `dataset.encode_captions` takes them."""
@@ -27,43 +28,51 @@ _HOST_S = 0.004
 _TRACING = "diffusionforce.engines.pocket.tracing"
 
 
-def subjects(job: Job, *, on_cards: bool) -> JobSubjects:
+def subjects(job: Job, *, num_cards: int) -> JobSubjects:
     """Describe a job of the pocket engine.
 
     Args:
         job: What would be trained, on what.
-        on_cards: Whether it would run on graphics cards; else on the processor.
+        num_cards: Graphics cards that it would run on; 0 where the processor does everything.
 
     Raises:
         UserError: The weights or the pictures cannot be used.
     """
-    profile, config = job.profile, _config(job)
-    training, samples = profile.training, profile.samples
+    profile, config, on_cards = job.profile, _config(job), num_cards > 0
+    samples = profile.samples
     size = f"{profile.dataset.width} x {profile.dataset.height}"
     num_pictures = _num_pictures(job)
-    variants = tuple(
-        TrainingVariant(
-            weights="fp32",
-            num_microbatches=num_microbatches,
-            microbatch_size=microbatch_size,
-            training=_training(job, config, microbatch_size=microbatch_size, on_cards=on_cards),
-            sampling=_sampling(job, config, on_cards=on_cards) if samples.prompts else None,
-        )
-        for num_microbatches, microbatch_size in divisions(
-            training.batch_size, num_batches=training.gradient_accumulation
-        )
-    )
+    variants = [_variant(job, config, kind="one card", num_stages=1, on_cards=on_cards)]
+    if num_cards > 1:
+        variants.append(_variant(job, config, kind="split", num_stages=num_cards, on_cards=True))
     return JobSubjects(
-        variants=variants,
+        variants=tuple(variants),
         caching=(_text_encoder(config),),
         caching_words=f"{num_pictures} pictures and captions, on the processor",
-        training_words=f"{size}, {training.batch_size} at a time",
+        training_words=f"{size}, {profile.training.batch_size} at a time",
         sampling_words=f"{samples.width} x {samples.height}{', with guidance' if samples.guidance != 1 else ''}",
         kinds=("one card", "split"),
         # The model would fit any card many times over. Showing that it runs spread out is what it is for.
         preferred=("split",),
+        even_chunks_each=chunks_per_stage(num_stages=max(1, num_cards), num_blocks=config.num_blocks),
         host_s=_HOST_S if on_cards else 0.0,
         ram_bytes=_PROCESS_BYTES + num_pictures * 3 * profile.dataset.width * profile.dataset.height,
+    )
+
+
+def _variant(job: Job, config: PocketConfig, *, kind: Kind, num_stages: int, on_cards: bool) -> TrainingVariant:
+    """Training on a number of devices, with the batch cut as it is for so many."""
+    training = job.profile.training
+    num_batches = training.gradient_accumulation
+    pieces = pieces_of_batch(training.batch_size, num_stages=num_stages, num_batches=num_batches)
+    largest = -(-training.batch_size // pieces)
+    return TrainingVariant(
+        weights="fp32",
+        num_microbatches=-(-training.batch_size // largest) * num_batches,
+        microbatch_size=largest,
+        kinds=(kind,),
+        training=_training(job, config, microbatch_size=largest, on_cards=on_cards),
+        sampling=_sampling(job, config, on_cards=on_cards) if job.profile.samples.prompts else None,
     )
 
 

@@ -1,0 +1,16 @@
+"""The forecast of a job: what caching, training and sampling will need of every card and of RAM, and the fastest way.
+
+This is where the parts meet: the engine says what it would run, the tracer what that needs, the rig what there is, and
+the planner which of all ways fits and is fastest. `forecast_job` is the way in; the process
+`python -m diffusionforce.trainer.forecasting` gives its answer to the window and the command line.
+
+- `rigs`: the cards that are here, or a rig out of the catalogue.
+- `traces`: footprints, remembered in the data folder.
+- `speeds`: seconds from calibration, or from data sheets.
+- `judging`: the pipeline's clock and the walked forecast, for the placements that the planner likes best.
+- `answer`: the result as the record that window and command line read.
+"""
+
+from diffusionforce.trainer.forecasting.joining import JobForecast, forecast_job
+
+__all__ = ["JobForecast", "forecast_job"]

@@ -1,0 +1,143 @@
+"""One job, forecast: subjects traced, ways planned and judged, and the answer put into words."""
+
+import importlib
+import importlib.util
+import time
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from diffusionforce.engines.contract import Describe
+from diffusionforce.engines.subjects import JobSubjects
+from diffusionforce.job import Job
+from diffusionforce.rig import in_gb
+from diffusionforce.trainer.engines import load_engine
+from diffusionforce.trainer.forecasting.answer import Calls, phases_of, way_of
+from diffusionforce.trainer.forecasting.judging import Judge
+from diffusionforce.trainer.forecasting.rigs import Rig, rig_here
+from diffusionforce.trainer.forecasting.speeds import Times, timed_variants
+from diffusionforce.trainer.forecasting.traces import Traces
+from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
+from diffusionforce.wire.forecast import Forecast, PhaseNeed
+
+
+class JobForecast(NamedTuple):
+    """What is to be told, and what is to be done."""
+
+    forecast: Forecast
+    """For window and command line."""
+    plan: Plan
+    """For whoever runs the job: placement, paging, blocks that step aside."""
+
+
+def forecast_job(
+    job: Job, *, rig: Rig | None = None, wish: Wish | None = None, trace_folder: Path | None = None
+) -> JobForecast:
+    """Forecast a job.
+
+    Args:
+        job: What would be trained, on what.
+        rig: The cards; by default those of this machine that the profile names.
+        wish: What the user insists on; by default what the engine prefers.
+        trace_folder: Where traces are remembered. None: in the data folder.
+
+    Raises:
+        UserError: The job cannot run whatever its memory: an engine, weights, pictures or cards are not there.
+    """
+    start_s = time.perf_counter()
+    rig = rig or rig_here(job.profile.devices.use)
+    subjects = describe(job, num_cards=len(rig.cards) if rig.on_cards else 0)
+    traces = Traces(trace_folder)
+    trained = traces.training(subjects.variants)
+    sampled = [
+        traces.model(variant.sampling, backward=False) if variant.sampling is not None else None
+        for variant in subjects.variants
+    ]
+    rig = rig.with_process(subjects.ram_bytes)
+    caching: Calls = [(call.where, traces.call(call)) for call in subjects.caching]
+    decoding: Calls = [(call.where, traces.call(call)) for call in subjects.decoding]
+    variants, times = timed_variants(subjects, trained, sampled, rig)
+    made = plan(
+        variants,
+        rig.cards,
+        ram_bytes=rig.ram_usable_bytes,
+        wish=wish or _wish(subjects, rig),
+        judge=Judge(rig=rig, host_s=subjects.host_s),
+        kinds=subjects.kinds if rig.on_cards else ("one card",),
+        max_chunks_each=subjects.max_chunks_each,
+        even_chunks_each=subjects.even_chunks_each,
+    )
+    shown = made.recommended or made.candidates[0]
+    phases = phases_of(shown, subjects, rig, caching=caching, decoding=decoding)
+    return JobForecast(
+        Forecast(
+            profile_name=job.profile_name,
+            title=job.profile.title,
+            engine=job.profile.model.engine,
+            num_blocks=len(trained[0].blocks),
+            trainable_bytes=_trainable_bytes(shown),
+            rig=rig.shown,
+            is_here=rig.is_here,
+            ram_total_bytes=rig.ram_total_bytes,
+            ram_usable_bytes=rig.ram_usable_bytes,
+            times=times,
+            phases=phases,
+            ways=tuple(
+                way_of(one, rig, recommended=made.recommended, with_times=times != "unknown") for one in made.candidates
+            ),
+            refusal=made.refusal,
+            ways_out=made.ways_out,
+            notes=(*rig.notes, *subjects.notes, *_about_times(times), *_about_phases(phases, rig)),
+            took_s=time.perf_counter() - start_s,
+        ),
+        made,
+    )
+
+
+def describe(job: Job, *, num_cards: int) -> JobSubjects:
+    """What the engine of a job would run.
+
+    Args:
+        job: The job.
+        num_cards: Graphics cards that it would run on; 0 where the processor does everything.
+
+    Raises:
+        UserError: The job cannot run.
+    """
+    name = f"diffusionforce.engines.{job.profile.model.engine}.subjects"
+    if importlib.util.find_spec(name) is None:
+        # An engine that cannot say what it would run cannot run it either, and says why.
+        load_engine(job.profile).check(job)
+    return cast(Describe, importlib.import_module(name).subjects)(job, num_cards=num_cards)
+
+
+def _wish(subjects: JobSubjects, rig: Rig) -> Wish:
+    if len(rig.cards) < 2:
+        return Wish()
+    return Wish(preferred=frozenset(subjects.preferred), because="this engine splits its model where it can")
+
+
+def _trainable_bytes(candidate: Candidate) -> int:
+    footprint = candidate.variant.footprint
+    return sum(block.part.trained_bytes for block in footprint.blocks) + footprint.outer.part.trained_bytes
+
+
+def _about_times(times: Times) -> list[str]:
+    if times == "catalogue":
+        return ["Times are computed from the cards' data sheets; your own cards may differ by a fifth."]
+    return []
+
+
+def _about_phases(phases: tuple[PhaseNeed, ...], rig: Rig) -> list[str]:
+    """What is odd about the phases beside training, which the plan sees to."""
+    notes: list[str] = []
+    for phase in phases:
+        if phase.phase == "sampling" and not phase.fits:
+            notes.append("Samples do not fit beside the training and would be left out.")
+        for need, card in zip(phase.cards, rig.shown, strict=True):
+            missing_bytes = need.peak_bytes - card.budget_bytes
+            if phase.phase == "caching" and missing_bytes > 0:
+                notes.append(f"Caching needs {in_gb(missing_bytes)} more on {card.label}.")
+    if not rig.on_cards:
+        most_bytes = max(need.peak_bytes for phase in phases for need in phase.cards)
+        notes.append(f"On the processor this needs {in_gb(most_bytes)} of RAM.")
+    return notes

@@ -1,0 +1,219 @@
+"""The cards that a job would run on: those that are here and visible, the processor, or a rig out of the catalogue."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+from typing import TypeVar
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.rig import GIB, Card, in_gb, label, read_cards, read_machine
+from diffusionforce.ugpum.budget import budgets, ram_reserve_bytes, usable_ram_bytes
+from diffusionforce.ugpum.catalogue import LINK_BYTES_PER_S, CatalogueCard, card_like, parse_rig
+from diffusionforce.ugpum.estimate import PlanCard
+from diffusionforce.ugpum.imagined import cards_here, imagined_cards, workspace_bytes
+from diffusionforce.wire.forecast import ForecastCard
+
+IMAGINED_RAM_GIB = 64
+"""RAM of a rig that is not here, unless it is said."""
+PROCESSOR = "cpu"
+_WIDEST_LINK_LANES = 16
+
+_Any = TypeVar("_Any")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rig:
+    """What a job would run on. All sequences have one entry a card, in the order of the job's devices."""
+
+    shown: tuple[ForecastCard, ...]
+    """The cards for window and command line."""
+    cards: tuple[PlanCard, ...]
+    """The cards for the planner."""
+    sheets: tuple[CatalogueCard | None, ...]
+    """Their data sheets; None where the card is not in the catalogue."""
+    names: tuple[str, ...] = ()
+    """What the calibration knows them by; empty for a rig that is not here."""
+    on_cards: bool = True
+    """False where the processor does everything, which is then the only card, with RAM as its memory."""
+    is_here: bool
+    ram_total_bytes: int
+    ram_usable_bytes: int
+    """What of RAM blocks may be locked in."""
+    notes: tuple[str, ...] = ()
+
+    def with_process(self, ram_bytes: int) -> "Rig":
+        """The rig with what the process holds in RAM whatever the plan, which counts where RAM is all there is."""
+        if self.on_cards:
+            return self
+        return replace(self, cards=tuple(replace(card, constant_bytes=ram_bytes) for card in self.cards))
+
+
+def rig_here(devices: Sequence[str]) -> Rig:
+    """The rig of this machine.
+
+    Args:
+        devices: auto, or devices by name, as in a profile.
+
+    Raises:
+        DeviceError: A named card is not there.
+    """
+    if set(devices) == {PROCESSOR}:
+        return _processor_rig()
+    visible = () if _is_torch_for_processors() else _visible(read_cards())
+    if not visible and tuple(devices) == ("auto",):
+        return _processor_rig(_why_no_cards())
+    chosen = _chosen(visible, devices)
+    machine = read_machine()
+    given = budgets([card for _, card in chosen])
+    links = [_link_bytes_per_s(card) for _, card in chosen]
+    constants = [workspace_bytes(card.compute_capability) for _, card in chosen]
+    return Rig(
+        shown=tuple(
+            ForecastCard(
+                device=f"cuda:{index}",
+                label=label(card),
+                total_bytes=card.total_bytes,
+                taken_bytes=card.total_bytes - card.free_bytes,
+                reserve_bytes=budget.reserve_bytes,
+                budget_bytes=budget.usable_bytes,
+            )
+            for (index, card), budget in zip(chosen, given, strict=True)
+        ),
+        cards=cards_here(given, link_bytes_per_s=links, constant_bytes=constants),
+        sheets=tuple(card_like(card.name, total_bytes=card.total_bytes) for _, card in chosen),
+        names=tuple(f"{card.name} {card.uuid} driver {card.driver_version}" for _, card in chosen),
+        is_here=True,
+        ram_total_bytes=machine.ram_total_bytes,
+        ram_usable_bytes=usable_ram_bytes(
+            machine.ram_total_bytes, machine.ram_available_bytes, on_windows=sys.platform == "win32"
+        ),
+    )
+
+
+def rig_imagined(text: str, *, devices: Sequence[str] = ("auto",), ram_gib: float = IMAGINED_RAM_GIB) -> Rig:
+    """A rig out of the catalogue, with a screen on its first card and nothing else running.
+
+    Args:
+        text: The cards, see `ugpum.catalogue.parse_rig`.
+        devices: Which of them, as in a profile; a profile for the processor takes all.
+        ram_gib: RAM in units of 2^30 bytes.
+
+    Raises:
+        DeviceError: A card is not known, or a device is named that the rig does not have.
+    """
+    sheets = parse_rig(text)
+    cards = imagined_cards(sheets)
+    wanted = ("auto",) if set(devices) == {PROCESSOR} else devices
+    chosen = [index for index, _ in _chosen(list(enumerate(sheets)), wanted)]
+    total_bytes = int(ram_gib * GIB)
+    shown = [_shown(index, sheets[index], cards[index]) for index in chosen]
+    return Rig(
+        shown=tuple(shown),
+        cards=tuple(cards[index] for index in chosen),
+        sheets=tuple(sheets[index] for index in chosen),
+        is_here=False,
+        ram_total_bytes=total_bytes,
+        ram_usable_bytes=usable_ram_bytes(total_bytes, total_bytes, on_windows=False),
+        notes=(
+            f"The rig is taken to have {in_gb(total_bytes)} of RAM, a screen on its first card, and no other "
+            "programs running.",
+        ),
+    )
+
+
+def _shown(index: int, sheet: CatalogueCard, card: PlanCard) -> ForecastCard:
+    return ForecastCard(
+        device=f"cuda:{index}",
+        label=card.label,
+        total_bytes=sheet.memory_bytes,
+        taken_bytes=0,
+        reserve_bytes=sheet.memory_bytes - card.budget_bytes,
+        budget_bytes=card.budget_bytes,
+    )
+
+
+def _processor_rig(*notes: str) -> Rig:
+    machine = read_machine()
+    total_bytes, available_bytes = machine.ram_total_bytes, machine.ram_available_bytes
+    reserve_bytes = min(ram_reserve_bytes(total_bytes), available_bytes)
+    card = PlanCard(label="the processor", budget_bytes=available_bytes - reserve_bytes)
+    shown = ForecastCard(
+        device=PROCESSOR,
+        label="Processor",
+        total_bytes=total_bytes,
+        taken_bytes=total_bytes - available_bytes,
+        reserve_bytes=reserve_bytes,
+        budget_bytes=card.budget_bytes,
+    )
+    return Rig(
+        shown=(shown,),
+        cards=(card,),
+        sheets=(None,),
+        on_cards=False,
+        is_here=True,
+        ram_total_bytes=total_bytes,
+        ram_usable_bytes=0,
+        notes=notes,
+    )
+
+
+def _chosen(visible: Sequence[tuple[int, _Any]], devices: Sequence[str]) -> list[tuple[int, _Any]]:
+    """The cards that a profile names, in its order."""
+    if tuple(devices) == ("auto",):
+        return list(visible)
+    by_name = {f"cuda:{index}": (index, card) for index, card in visible}
+    for device in devices:
+        if device not in by_name:
+            count = "no card" if not visible else "1 card" if len(visible) == 1 else f"{len(visible)} cards"
+            raise DeviceError(
+                f"{device} is asked for, but the rig has {count}.",
+                hint=f"Write auto, or out of: {', '.join(by_name)}." if by_name else "Write auto, or cpu.",
+            )
+    return [by_name[device] for device in devices]
+
+
+def _visible(cards: Sequence[Card]) -> list[tuple[int, Card]]:
+    """The cards that CUDA shows to this process, with the numbers that it gives them."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is None:
+        return [(card.index, card) for card in cards]
+    found: list[Card] = []
+    for word in (part.strip() for part in named.split(",")):
+        match = next((card for card in cards if _is_named(card, word)), None)
+        if match is None:
+            break  # CUDA too stops at the first name that it does not know.
+        found.append(match)
+    return list(enumerate(found))
+
+
+def _is_named(card: Card, word: str) -> bool:
+    if re.fullmatch(r"\d+", word):
+        return card.index == int(word)
+    return len(word) > len("GPU-") and card.uuid.startswith(word)
+
+
+def _link_bytes_per_s(card: Card) -> float:
+    """What the link should deliver. An idle card slows its link down, so what it can do counts, not what it does."""
+    if card.pcie_generation_max is None or card.pcie_width is None:
+        return 0.0
+    generation = min(max(LINK_BYTES_PER_S), max(min(LINK_BYTES_PER_S), card.pcie_generation_max))
+    return LINK_BYTES_PER_S[generation] * card.pcie_width / _WIDEST_LINK_LANES
+
+
+def _is_torch_for_processors() -> bool:
+    try:
+        return metadata.version("torch").endswith("+cpu")
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def _why_no_cards() -> str:
+    if read_cards():
+        return (
+            "Without the build of PyTorch for graphics cards the training runs on the processor; `diffusionforce "
+            "doctor` says more."
+        )
+    return "No NVIDIA card was found, so the training runs on the processor."

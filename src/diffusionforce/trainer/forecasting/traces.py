@@ -1,0 +1,119 @@
+"""Footprints of what an engine would run: remembered where they were traced before, else traced and remembered.
+
+A batch can be divided in many ways, and each division is a trace of its own. Memory grows with the pictures of a
+micro-batch along a straight line, so only the smallest and the largest are traced, and those between are drawn.
+"""
+
+import importlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from diffusionforce.engines.subjects import Inputs, TracedCall, TracedModel, TrainingVariant
+from diffusionforce.runs import data_dir
+from diffusionforce.ugpum.footprint import BlockKind, Footprint, FootprintFiles
+
+logger = logging.getLogger(__name__)
+
+_TRACE = "diffusionforce.pipeline.tracer.trace"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallFootprint:
+    """What a module needs that runs by itself. Sizes in bytes."""
+
+    weights_bytes: int
+    input_bytes: int
+    output_bytes: int
+    peak_bytes: int
+    """Above weights and inputs."""
+    flops: int
+
+
+class Traces:
+    """Gives footprints; torch is loaded when the first one has to be traced.
+
+    Args:
+        folder: Where they are remembered. None: in the data folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._files = FootprintFiles(folder or data_dir() / "footprints")
+        self._known: dict[Path, Footprint] = {}
+        self.num_traced = 0
+        """Traces that were not known before."""
+
+    def training(self, variants: Sequence[TrainingVariant]) -> list[Footprint]:
+        """The footprint of one micro-batch for each variant.
+
+        Args:
+            variants: All that a model allows.
+        """
+        by_weights: dict[str, dict[int, Footprint]] = {}
+        for weights in dict.fromkeys(variant.weights for variant in variants):
+            sizes = {one.microbatch_size: one.training for one in variants if one.weights == weights}
+            by_weights[weights] = {size: self.model(sizes[size]) for size in {min(sizes), max(sizes)}}
+        return [_between(by_weights[one.weights], one.microbatch_size) for one in variants]
+
+    def model(self, model: TracedModel, *, backward: bool = True) -> Footprint:
+        """The footprint of one model.
+
+        Args:
+            model: What to trace.
+            backward: Whether it is trained; else it makes samples.
+        """
+        path = self._files.path_of(model.inputs)
+        known = self._known.get(path) or self._files.load(model.inputs)
+        if known is None:
+            tracing = importlib.import_module(_TRACE)
+            text = (tracing.trace_training if backward else tracing.trace_sampling)(model.make()).to_json()
+            self._remember(model.inputs, text)
+            known = Footprint.from_json(text)
+        self._known[path] = known
+        return known
+
+    def call(self, call: TracedCall) -> CallFootprint:
+        """What a module needs that runs by itself."""
+        path = self._files.path_of(call.inputs)
+        try:
+            return CallFootprint(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            text = json.dumps(asdict(call.trace()))
+            self._remember(call.inputs, text)
+            return CallFootprint(**json.loads(text))
+
+    def _remember(self, inputs: Inputs, text: str) -> None:
+        self.num_traced += 1
+        try:
+            self._files.store(inputs, text)
+        except OSError as problem:
+            logger.warning("a forecast cannot be remembered (%s) and will take its time again.", problem)
+
+
+def _between(known: dict[int, Footprint], size: int) -> Footprint:
+    """The footprint of a micro-batch, drawn between the smallest and the largest."""
+    if size in known:
+        return known[size]
+    (small, first), (large, last) = min(known.items()), max(known.items())
+    share = (size - small) / (large - small)
+
+    def mixed(one: int, other: int) -> int:
+        return round(one + share * (other - one))
+
+    kinds = tuple(_mixed_kind(one, other, share) for one, other in zip(first.kinds, last.kinds, strict=True))
+    outer = replace(
+        first.outer,
+        **{
+            name: mixed(getattr(first.outer, name), getattr(last.outer, name))
+            for name in ("batch_bytes", "shared_bytes", "prologue_kept_bytes", "prologue_bytes", "tail_bytes", "flops")
+        },
+    )
+    return replace(first, kinds=kinds, outer=outer)
+
+
+def _mixed_kind(one: BlockKind, other: BlockKind, share: float) -> BlockKind:
+    names = ("output_bytes", "kept_bytes", "forward_bytes", "backward_bytes", "forward_flops", "backward_flops")
+    values = {name: (getattr(one, name), getattr(other, name)) for name in names}
+    return replace(one, **{name: round(low + share * (high - low)) for name, (low, high) in values.items()})

@@ -21,7 +21,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from diffusionforce.gui import background, theme
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.support import fake_forecasting, forecasts
+
+from diffusionforce.gui import background, forecaster, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.preferences import Preferences
@@ -29,6 +33,7 @@ from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.sample_grid import Cell
 from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Checkpoint, Failed, Sample, Step, StreamDecoder, encode
+from diffusionforce.wire.forecast import Forecast
 
 LIVE_SHARE = 0.72
 SIZES = ((1440, 900), (1100, 720))
@@ -136,6 +141,13 @@ def cut_short(folder: RunFolder, kind: str) -> None:
     folder.write_state(state.model_copy(update=changes))
 
 
+def wait_until(is_so: Callable[[], bool], *, limit_s: float = 10.0) -> None:
+    """Let the window work until something is so, or the time is up."""
+    end_s = time.monotonic() + limit_s
+    while not is_so() and time.monotonic() < end_s:
+        QTest.qWait(50)
+
+
 def _plan(window: Window, _runs: dict[str, Path]) -> None:
     window.run_place.plan.choose_profile("pocket-demo")
 
@@ -148,6 +160,32 @@ def _plan_refused(window: Window, _runs: dict[str, Path]) -> None:
 def _plan_problem(window: Window, runs: dict[str, Path]) -> None:
     window.run_place.plan.choose_profile("pocket-demo")
     window.run_place.plan.choose_dataset(str(runs["done"]))
+
+
+def _plan_forecast(
+    answer: Forecast | Failed, *, delay_s: float = 0.0, phase: int | None = None
+) -> Callable[[Window, dict[str, Path]], None]:
+    """Return what shows a plan with a forecast that is given, not made: no cards are needed to draw it."""
+
+    def show(window: Window, runs: dict[str, Path]) -> None:
+        path = runs["done"].parents[1] / "forecast.json"
+        path.write_text(answer.model_dump_json(), encoding="utf-8")
+        forecaster.forecast_command = lambda job: fake_forecasting.command(path, job, delay_s=delay_s)
+        page = window.run_place.plan
+        profile = answer.profile_name if isinstance(answer, Forecast) else "pocket-demo"
+        page.choose_profile(profile)
+        page.choose_dataset("demo:rolwayne")
+        wait_until(lambda: page.plan.dataset is not None)
+        QTest.qWait(SETTLE_MS)
+        if phase is not None:
+            page.forecast.phases.choose(phase)
+            page.forecast.phases.chosen.emit(phase)
+
+    return show
+
+
+def _no_forecast(window: Window, _runs: dict[str, Path]) -> None:
+    window.run_place.plan.choose_profile("klein-9b-1024")
 
 
 def _run(kind: str) -> Callable[[Window, dict[str, Path]], None]:
@@ -223,6 +261,18 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "run-plan": _plan,
     "run-plan-refused": _plan_refused,
     "run-plan-problem": _plan_problem,
+    "forecast-fits": _plan_forecast(forecasts.forecast()),
+    "forecast-pages": _plan_forecast(forecasts.paging(), phase=2),
+    "forecast-refused": _plan_forecast(forecasts.refused()),
+    "forecast-processor": _plan_forecast(forecasts.without_cards()),
+    "forecast-checking": _plan_forecast(forecasts.forecast(), delay_s=60),
+    "forecast-error": _plan_forecast(
+        Failed(
+            sentence="The weights of FLUX.2 Klein 9B are not on this computer.",
+            hint="Download them first: the forecast reads the shapes of the tensors from the file.",
+        )
+    ),
+    "forecast-nothing": _no_forecast,
     "run-live": _run("live"),
     "run-stop-question": _stopping,
     "run-done": _run("done"),

@@ -12,13 +12,16 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
+from tests.support import fake_forecasting, forecasts
 
-from diffusionforce.gui import background, child, theme
+from diffusionforce.gui import background, child, forecaster, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.rig_watch import RigWatch
 from diffusionforce.gui.shell import Window
 from diffusionforce.job import Job
+from diffusionforce.wire import Failed
+from diffusionforce.wire.forecast import Forecast
 
 ROOT = Path(__file__).parents[2]
 WAIT_MS = 30_000
@@ -45,6 +48,34 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(folder))
     return folder
+
+
+class Foretold:
+    """What forecasting processes answer in a test, and how many of them were started."""
+
+    def __init__(self, folder: Path) -> None:
+        self._answer = folder / "answer.json"
+        self.delay_s = 0.0
+        self.job_files: list[Path] = []
+        self.say(forecasts.forecast())
+
+    def say(self, answer: Forecast | Failed | str) -> None:
+        """Answer with this from now on."""
+        text = answer if isinstance(answer, str) else answer.model_dump_json()
+        self._answer.write_text(text, encoding="utf-8")
+
+    def command(self, job_file: Path) -> list[str]:
+        """Return the command line of the process."""
+        self.job_files.append(job_file)
+        return fake_forecasting.command(self._answer, job_file, delay_s=self.delay_s)
+
+
+@pytest.fixture(autouse=True)
+def foretold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Foretold:
+    """Forecasts come from a process that answers at once, without torch."""
+    made = Foretold(tmp_path)
+    monkeypatch.setattr(forecaster, "forecast_command", made.command)
+    return made
 
 
 class QuietWatch(RigWatch):

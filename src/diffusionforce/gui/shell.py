@@ -214,6 +214,8 @@ class Window(QWidget):
 
     def _on_vitals(self, vitals: Vitals) -> None:
         self.strip.show_vitals(vitals)
+        if "run" in self._built:
+            self.run_place.show_vitals(vitals)
 
     def _on_examined(self, report: RigReport) -> None:
         if "run" in self._built:

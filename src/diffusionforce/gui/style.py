@@ -44,6 +44,8 @@ QWidget#clear, QScrollArea#clear, QScrollArea#clear > QWidget > QWidget {{ backg
 QFrame#card, QFrame#bar {{ background: {t.card}; border: 1px solid {t.line}; border-radius: 10px; }}
 QFrame#card[dropping="1"] {{ border: 2px dashed {t.focus}; }}
 QFrame#sub {{ background: {t.bg}; border: 1px solid {t.line}; border-radius: 8px; }}
+QFrame#way {{ background: transparent; border: 1px solid {t.line}; border-radius: 8px; }}
+QFrame#way[best="1"] {{ background: {t.accent_bg}; border: 1px solid {t.accent}; }}
 QFrame#hline {{ background: {t.line}; max-height: 1px; min-height: 1px; border: none; }}
 QFrame#side {{ background: {t.side}; border: none; border-right: 1px solid {t.line}; }}
 QFrame#strip {{ background: {t.side}; border: none; border-top: 1px solid {t.line}; }}

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import forecast_bars, words
+from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.job import Job, Profile, changed, dataset_folder
 from diffusionforce.runs import RunFolder, new_run_dir
 
@@ -41,6 +42,7 @@ class Plan:
         dataset_problem: Why the folder cannot be used.
         trigger_choice: The word that the user wants to call the subject by; empty takes the one that is found.
         output: The run folder; None makes a new one among the others.
+        memory: What is known of the memory that the run will need.
     """
 
     profile_name: str = ""
@@ -52,6 +54,7 @@ class Plan:
     dataset_problem: UserError | None = None
     trigger_choice: str = ""
     output: Path | None = None
+    memory: ForecastStatus = field(default_factory=ForecastStatus)
     _suggested: Path | None = field(default=None, repr=False)
 
     def choose_profile(self, name: str, profile: Profile, *, profile_dir: Path | None = None) -> None:
@@ -160,7 +163,7 @@ class Plan:
 
     def checks(self) -> list[Check]:
         """Return the checklist, in the order of the page."""
-        return [self._engine_check(), *self._dataset_checks(), *self._output_checks()]
+        return [self._engine_check(), *self._memory_checks(), *self._dataset_checks(), *self._output_checks()]
 
     def blockers(self) -> list[Check]:
         """Return what keeps the run from starting."""
@@ -180,9 +183,15 @@ class Plan:
 
     def job(self) -> Job:
         """Return the job for the trainer. Call only when nothing is in the way."""
-        profile, folder = self.fitted_profile, self.dataset_dir
-        assert profile is not None
-        assert folder is not None
+        job = self.forecast_job()
+        assert job is not None
+        return job
+
+    def forecast_job(self) -> Job | None:
+        """Return the job as far as it can be forecast, None until profile and dataset are known to be good."""
+        profile, folder = self.fitted_profile, self.dataset_dir if self.dataset is not None else None
+        if profile is None or folder is None or self.profile_problem is not None:
+            return None
         return Job(
             profile_name=Path(self.profile_name).stem if os.sep in self.profile_name else self.profile_name,
             profile=profile,
@@ -199,6 +208,24 @@ class Plan:
             short = "The profile cannot be used" if self.profile_problem is not None else "This model cannot train yet"
             return Check(tone="err", text=short, hint=f"{refusal.sentence} {refusal.hint}")
         return Check(tone="ok", text="The model comes with the app")
+
+    def _memory_checks(self) -> list[Check]:
+        memory = self.memory
+        if memory.problem is not None:
+            hint = f"{memory.problem.sentence} {memory.problem.hint}".strip()
+            return [Check(tone="warn", text="The memory is not forecast", hint=hint)]
+        if memory.is_checking:
+            return [Check(tone="info", text="Working out the memory")]
+        forecast = memory.current
+        if forecast is None:
+            return []
+        if forecast.refusal:
+            hint = " ".join((*forecast.refusal, *forecast.ways_out[:1]))
+            return [Check(tone="err", text="The memory does not suffice", hint=hint)]
+        tone, sentence = forecast_bars.summary(forecast)
+        way = forecast.recommended
+        on = "in memory" if not forecast.rig or way is None else f"on {words.count(len(way.cards), 'card')}"
+        return [Check(tone="warn" if tone == "warn" else "ok", text=f"Fits {on}", hint=sentence)]
 
     def _dataset_checks(self) -> list[Check]:
         if not self.dataset_name:

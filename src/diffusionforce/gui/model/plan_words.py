@@ -3,6 +3,7 @@
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.job import Profile
+from diffusionforce.wire.forecast import Forecast
 
 _OPTIMISERS = {"adamw": "AdamW"}
 _ENGINES = {"pocket": "pocket, comes with the app", "musubi": "musubi"}
@@ -117,6 +118,17 @@ def about_trigger(plan: Plan) -> str:
     if plan.trigger == plan.profile.dataset.trigger:
         return "As the profile says."
     return "The word in every caption; it calls the subject."
+
+
+def memory_refusal(forecast: Forecast) -> tuple[str, str]:
+    """Return title and text that say why a training does not fit, and what would help."""
+    title, *more = forecast.refusal
+    if more:
+        title, more = "Training would run out of memory", list(forecast.refusal)
+    help_lines = [f"•  {way}" for way in forecast.ways_out]
+    if help_lines:
+        help_lines.insert(0, "What would help:" if len(help_lines) > 1 else "This would help:")
+    return title, "\n".join([" ".join(more), *help_lines] if more else help_lines)
 
 
 def _prompt_words(plan: Plan, profile: Profile) -> str:

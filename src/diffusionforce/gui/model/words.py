@@ -33,6 +33,22 @@ def size(num_bytes: float) -> str:
     return f"{value:,.{digits}f} {_UNITS[unit]}"
 
 
+def exact_size(num_bytes: float) -> str:
+    """Return an amount of bytes with one digit more than `size` gives: `14.62 GB`, `163.8 MB`."""
+    value, unit = float(num_bytes), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:,.{2 if unit >= 3 else 1 if unit else 0}f} {_UNITS[unit]}"
+
+
+def round_size(num_bytes: float) -> str:
+    """Return the size of a card or of RAM as people call it: 15.99 GB are `16 GB`."""
+    value, unit = float(num_bytes), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.0f} {_UNITS[unit]}" if abs(value - round(value)) < 0.15 else f"{value:.1f} {_UNITS[unit]}"
+
+
 def amount_of(used_bytes: float, total_bytes: float) -> str:
     """Return `14.6 / 16 GB`: both numbers in the unit of the total."""
     unit, divisor = 0, 1.0

@@ -10,6 +10,7 @@ from diffusionforce.gui.pages.run_live import RunLivePage
 from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.session import RunSession
 from diffusionforce.rig import RigReport
 
@@ -55,6 +56,11 @@ class RunPlace(QStackedWidget):
     def show_report(self, report: RigReport) -> None:
         """Show the devices of the machine."""
         self.devices.show_report(report)
+        self.plan.show_machine(report)
+
+    def show_vitals(self, vitals: Vitals) -> None:
+        """Take the newest readings of the cards."""
+        self.plan.look_at_cards((card.index, card.used_bytes or 0) for card in vitals.cards)
 
     def set_compact(self, compact: bool) -> None:
         """Take the layout for a narrow, or for a wide window."""

@@ -1,16 +1,22 @@
 """The Run place before a run: choose profile, dataset and output, see what will happen, start."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox, QWidget
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, dataset_reading
+from diffusionforce.gui.forecaster import Forecaster
 from diffusionforce.gui.model import plan_words
+from diffusionforce.gui.model.forecast_desk import Machine
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.pages.page import Header, Page
+from diffusionforce.gui.pages.run_forecast import ForecastCard
 from diffusionforce.gui.pages.run_picks import RunPicks
+from diffusionforce.gui.pages.run_ways import WaysCard
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.buttons import Button
@@ -20,6 +26,7 @@ from diffusionforce.gui.widgets.layout import add, clear, column, hairline, hold
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.gui.widgets.picture_strip import PictureStrip
 from diffusionforce.job import find_profile, read_profile, with_absolute_weights
+from diffusionforce.rig import RigReport
 
 RIGHT_PX, RIGHT_COMPACT_PX = 352, 304
 READ_DELAY_MS = 60
@@ -44,7 +51,7 @@ class RunPlanPage(Page):
         self.picks.profile_chosen.connect(self.choose_profile)
         self.picks.dataset_chosen.connect(self.choose_dataset)
         self.picks.output_chosen.connect(self.choose_output)
-        self._notice = column(gap=0)
+        self._notice = column(gap=12)
         self._events = column(gap=12)
         self._pictures = PictureStrip(store)
         self._dataset_note = Elided("", "muted")
@@ -55,17 +62,24 @@ class RunPlanPage(Page):
         self._checks = column(gap=8)
         self._check_title = Label("Ready to start", "section")
         self._right = holder(column(gap=14))
-        self._build(devices)
+        self._devices = devices
+        self._machine = Machine()
+        self.forecaster = Forecaster(self)
+        self.forecast = ForecastCard()
+        self.ways = WaysCard()
+        self.forecaster.changed.connect(self._on_forecast)
+        self.forecast.retry_asked.connect(self.forecaster.again)
+        self._build()
         last = preferences.dataset
         if last and (last.startswith("demo:") or Path(last).is_dir()):
             self.plan.choose_dataset(last)
         self.choose_profile(preferences.profile or "pocket-demo")
 
-    def _build(self, devices: QWidget) -> None:
-        left = column(self._happening_card(), self._dataset_card(), None, gap=14)
+    def _build(self) -> None:
+        left = column(self.forecast, self._happening_card(), self._dataset_card(), None, gap=14)
         right = self._right.layout()
         assert right is not None
-        for part in (self._run_card(), self._checks_card(), devices):
+        for part in (self.ways, self._run_card(), self._checks_card(), self._devices):
             right.addWidget(part)
         right.addStretch(1)  # type: ignore[attr-defined]
         self._right.setFixedWidth(RIGHT_PX)
@@ -178,9 +192,37 @@ class RunPlanPage(Page):
                 self._preferences.remember_folder(self.plan.dataset_choice)
         self.refresh()
 
+    def show_machine(self, report: RigReport) -> None:
+        """Take what the machine has. Its cards stand in the forecast; without any, the devices have a card here."""
+        self.forecast.show_machine(report)
+        self._devices.setVisible(not report.cards)
+        self.look_at_cards((card.index, card.used_bytes) for card in report.cards)
+
+    def look_at_cards(self, taken: Iterable[tuple[int, int]]) -> None:
+        """Take the memory that other programs hold of each card, by index and in bytes; forecasts depend on it."""
+        if self.isVisible() and self._machine.look(taken):
+            self.refresh()
+
+    def _ask_for_forecast(self) -> None:
+        """Want the forecast of the present choice; while the page is hidden none is wanted."""
+        dataset = self.plan.dataset
+        job = self.plan.forecast_job() if self.isVisible() else None
+        number = len(dataset.items) if dataset is not None else 0
+        self.forecaster.want(job, machine=self._machine.words, num_pictures=number)
+        self.plan.memory = self.forecaster.status
+
+    def _on_forecast(self) -> None:
+        self.plan.memory = self.forecaster.status
+        self._show()
+
     def refresh(self) -> None:
-        """Show the plan as it is now."""
+        """Show the plan as it is now, and have its forecast made."""
+        self._ask_for_forecast()
+        self._show()
+
+    def _show(self) -> None:
         self.picks.show_plan(self.plan)
+        self._show_forecast()
         self._show_notice()
         self._show_events()
         self._show_facts()
@@ -199,6 +241,14 @@ class RunPlanPage(Page):
             problem, tone = refusal, "err" if self.plan.profile_problem is not None else "warn"
         if problem is not None:
             self._notice.addWidget(Banner(tone, problem.sentence, problem.hint))
+        forecast = self.plan.memory.current
+        if forecast is not None and forecast.refusal:
+            self._notice.addWidget(Banner("err", *plan_words.memory_refusal(forecast)))
+
+    def _show_forecast(self) -> None:
+        memory = self.plan.memory
+        self.forecast.show_status(memory)
+        self.ways.show_status(memory)
 
     def _show_events(self) -> None:
         clear(self._events)
@@ -282,6 +332,11 @@ class RunPlanPage(Page):
         """Narrow the right column in a narrow window."""
         super().set_compact(compact)
         self._right.setFixedWidth(RIGHT_COMPACT_PX if compact else RIGHT_PX)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Give up the forecast under way: a training that starts needs the processor."""
+        super().hideEvent(event)
+        self.forecaster.close()
 
     def shown(self) -> None:
         """Look again at what may have changed since."""

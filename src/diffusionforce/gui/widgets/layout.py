@@ -2,7 +2,8 @@
 
 from typing import TypeAlias
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
 
 Part: TypeAlias = QWidget | QLayout | int | None
@@ -59,15 +60,44 @@ def hairline() -> QFrame:
     return line
 
 
-def scrolling(widget: QWidget, *, name: str = "") -> QScrollArea:
-    """Return a vertical scroll area around a widget. It takes no focus, so Tab does not stop at it."""
-    area = QScrollArea()
+class Scroller(QScrollArea):
+    """A vertical scroll area that gives its content the height that wrapped labels need at this width.
+
+    A scroll area of Qt asks its content for a smallest height without telling it the width, and wrapped labels then
+    name one line too few.
+    """
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # No focus, so Tab does not stop at it.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(content)
+        content.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Fit the height when the content changed; swallow nothing."""
+        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the height to the new width."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        content = self.widget()
+        if content.hasHeightForWidth():
+            content.setMinimumHeight(content.heightForWidth(self.viewport().width()))
+
+
+def scrolling(widget: QWidget, *, name: str = "") -> Scroller:
+    """Return a vertical scroll area around a widget; `name` picks its surface in the style sheet."""
+    area = Scroller(widget)
     area.setObjectName(name)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(widget)
     return area
 
 

@@ -1,0 +1,171 @@
+"""Has forecasts made in the background, one at a time: a process for the present choice, none for a former one.
+
+The process loads the model's own code on fake tensors, which the window must not do; it takes seconds. Choices come
+in bursts, so a moment is waited before one is started, and the one for a former choice is ended.
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+
+from diffusionforce.errors import UserError
+from diffusionforce.gui.model import forecast_answer
+from diffusionforce.gui.model.forecast_desk import ForecastDesk, ForecastStatus, key_of
+from diffusionforce.job import Job, write_job
+from diffusionforce.wire import PASSING_JOB_NAME, child_environment
+from diffusionforce.wire.forecast import Forecast
+
+DEBOUNCE_MS = 300
+LIMIT_S = 120.0
+END_WAIT_MS = 3000
+
+
+def forecast_command(job_file: Path) -> list[str]:
+    """Return the command line of a process that makes the forecast of a job."""
+    return [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer.forecasting", str(job_file)]
+
+
+class ForecastChild(QObject):
+    """One process that makes one forecast. Use once."""
+
+    answered = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._is_done = False
+        self._process = QProcess(self)
+        self._process.finished.connect(self._on_finished)
+        self._process.errorOccurred.connect(self._on_error)
+        self._limit = QTimer(self)
+        self._limit.setSingleShot(True)
+        self._limit.setInterval(int(LIMIT_S * 1000))
+        self._limit.timeout.connect(self._on_too_slow)
+
+    def start(self, job: Job) -> None:
+        """Start on a job.
+
+        Raises:
+            ProfileError: A path in the job cannot be written to a file.
+        """
+        self._folder = tempfile.TemporaryDirectory(prefix="diffusionforce-forecast-", ignore_cleanup_errors=True)
+        job_file = Path(self._folder.name) / PASSING_JOB_NAME
+        write_job(job_file, job)
+        environment = QProcessEnvironment()
+        for name, value in child_environment().items():
+            environment.insert(name, value)
+        self._process.setProcessEnvironment(environment)
+        program, *arguments = forecast_command(job_file)
+        self._process.start(program, arguments)
+        self._limit.start()
+
+    def cancel(self) -> None:
+        """End the process without an answer, and wait for its end, which comes at once."""
+        self._is_done = True
+        self._limit.stop()
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(END_WAIT_MS)
+        self._clean_up()
+
+    def _on_finished(self, exit_code: int, _status: QProcess.ExitStatus) -> None:
+        output = bytes(self._process.readAllStandardOutput().data())
+        log = bytes(self._process.readAllStandardError().data())
+        self._end(lambda: forecast_answer.read_answer(output, log, exit_code=exit_code))
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart:
+            reason = self._process.errorString().rstrip(".")
+            self._end(lambda: forecast_answer.not_started(reason))
+
+    def _on_too_slow(self) -> None:
+        if not self._is_done:
+            self.cancel()
+            self.answered.emit(forecast_answer.too_slow(LIMIT_S))
+
+    def _end(self, read: Callable[[], Forecast | UserError]) -> None:
+        if self._is_done:
+            return
+        self._is_done = True
+        self._limit.stop()
+        self._clean_up()
+        self.answered.emit(read())
+
+    def _clean_up(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+class Forecaster(QObject):
+    """Keeps the forecast of the present choice up to date."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._desk = ForecastDesk()
+        self._job: Job | None = None
+        self._child: ForecastChild | None = None
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(DEBOUNCE_MS)
+        self._timer.timeout.connect(self._start)
+
+    @property
+    def status(self) -> ForecastStatus:
+        """What is known for the present choice."""
+        return self._desk.status
+
+    def want(self, job: Job | None, *, machine: str = "", num_pictures: int = 0) -> None:
+        """Take another choice; None where nothing is chosen that a forecast could be made for."""
+        key = "" if job is None else key_of(job, machine=machine, num_pictures=num_pictures)
+        if key == self._desk.wanted:
+            return
+        self._end_child()
+        self._job = job
+        if self._desk.want(key):
+            self._timer.start()
+        else:
+            self._timer.stop()
+        self.changed.emit()
+
+    def again(self) -> None:
+        """Try once more after a failure."""
+        if self._job is not None:
+            self._desk.again()
+            self._timer.start()
+            self.changed.emit()
+
+    def close(self) -> None:
+        """End what is under way. It starts again with the next choice."""
+        self._timer.stop()
+        self._end_child()
+        self._desk.want("")
+
+    def _start(self) -> None:
+        if self._job is None:
+            return
+        key = self._desk.wanted
+        self._end_child()
+        child = ForecastChild(self)
+        child.answered.connect(lambda answer: self._on_answer(key, answer))
+        self._child = child
+        try:
+            child.start(self._job)
+        except UserError as problem:
+            self._on_answer(key, problem)
+
+    def _on_answer(self, key: str, answer: Forecast | UserError) -> None:
+        self._desk.answer(key, answer)
+        self._end_child()
+        self.changed.emit()
+
+    def _end_child(self) -> None:
+        if self._child is not None:
+            self._child.cancel()
+            self._child.deleteLater()
+            self._child = None

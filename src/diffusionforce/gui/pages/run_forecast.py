@@ -1,0 +1,157 @@
+"""What each card and RAM will hold, in the plan of a run: a bar each, phase by phase."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+
+from diffusionforce.gui.model import forecast_bars, forecast_blocks
+from diffusionforce.gui.model.forecast_bars import KIND_WORDS, PHASE_WORDS, PHASES, NeedBar
+from diffusionforce.gui.model.forecast_desk import ForecastStatus
+from diffusionforce.gui.widgets.block_strip import BlockStrip, card_swatch
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.chip import Chip
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label
+from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row
+from diffusionforce.gui.widgets.legend import Legend
+from diffusionforce.gui.widgets.need_bar import NeedBarView, kind_swatch
+from diffusionforce.gui.widgets.segmented import Segmented
+from diffusionforce.rig import RigReport
+from diffusionforce.wire.forecast import Forecast, Phase
+
+NOTHING_YET = "Choose a profile and a dataset to see what the cards will hold."
+CHECKING = "Working out what each card will hold. The model is not loaded for it."
+
+
+class BarLine(QHBoxLayout):
+    """The line over a bar: card, model, what it needs and has to spare."""
+
+    def __init__(self, bar: NeedBar) -> None:
+        super().__init__()
+        self.setSpacing(8)
+        tone = "" if bar.index is None else f"g{min(bar.index, 3)}"
+        verdict = Label(bar.headline, "strong" if bar.tone else "body2", tone=bar.tone)
+        add(self, Label(bar.label, "strong", tone=tone), (Elided(bar.name), 1), verdict)
+
+
+class ForecastCard(Card):
+    """Shows the status of the forecast: nothing yet, checking, a problem, or the bars."""
+
+    retry_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("Memory forecast", gap=10)
+        self.phases = Segmented(tuple(PHASE_WORDS[phase] for phase in PHASES), current=1)
+        self.phases.chosen.connect(self._on_phase)
+        self._chip = Chip("Checking", "info", "clock")
+        self.header.removeWidget(self.note)
+        add(self.header, self._chip, (self.note, 1), self.phases)
+        self._words = Label(NOTHING_YET, "body2", wrap=True)
+        self._retry = Button("Try again", "refresh", size="small")
+        self._retry.clicked.connect(self.retry_asked)
+        self._bars = QVBoxLayout()
+        self._bars.setSpacing(10)
+        self._legend = Legend()
+        self._blocks = QVBoxLayout()
+        self._blocks.setSpacing(6)
+        self._summary = QVBoxLayout()
+        self._summary.setSpacing(6)
+        self._inside = holder(column(self._bars, self._legend, self._blocks, self._summary, gap=12))
+        self.add(self._words, row(self._retry, None), self._inside)
+        self._status = ForecastStatus()
+        self._shown: Forecast | None = None
+        self._idle: tuple[NeedBar, ...] = ()
+        self.show_status(self._status)
+
+    @property
+    def phase(self) -> Phase:
+        """The phase that is shown."""
+        return PHASES[self.phases.index]
+
+    def show_status(self, status: ForecastStatus) -> None:
+        """Show what is known for the present choice."""
+        self._status = status
+        forecast = status.forecast
+        if forecast is not None and forecast is not self._shown and forecast.refusal:
+            self.phases.choose(PHASES.index(forecast_bars.phase_to_look_at(forecast)))
+        self._shown = forecast
+        self._show_chip(status)
+        self.phases.setVisible(forecast is not None)
+        self._retry.setVisible(status.problem is not None)
+        words = self._words_for(status)
+        self._words.set_text(words)
+        self._words.setVisible(bool(words))
+        self._fill()
+
+    def show_machine(self, report: RigReport) -> None:
+        """Take what cards there are, to show what is free of them while no forecast is known."""
+        self._idle = forecast_bars.idle_bars(report.cards)
+        self._fill()
+
+    def _show_chip(self, status: ForecastStatus) -> None:
+        self._chip.setVisible(status.is_checking or status.current is not None or status.problem is not None)
+        if status.is_checking:
+            self._chip.set("Checking", "info", "clock")
+        elif status.problem is not None:
+            self._chip.set("Not known", "warn", "warn")
+        elif status.is_refused:
+            self._chip.set("Does not fit", "err", "err")
+        elif status.current is not None and forecast_bars.summary(status.current)[0] == "warn":
+            self._chip.set("Tight", "warn", "warn")
+        else:
+            self._chip.set("Fits", "ok", "ok")
+
+    @staticmethod
+    def _words_for(status: ForecastStatus) -> str:
+        if status.problem is not None:
+            return f"{status.problem.sentence} {status.problem.hint}".strip()
+        if status.forecast is not None:
+            return ""
+        return CHECKING if status.is_checking else NOTHING_YET
+
+    def _fill(self) -> None:
+        for layout in (self._bars, self._blocks, self._summary):
+            clear(layout)
+        forecast = self._status.forecast
+        bars = self._idle if forecast is None else forecast_bars.all_bars(forecast, self.phase)
+        for bar in bars:
+            view = NeedBarView()
+            view.show_bar(bar, dimmed=self._status.is_checking or forecast is None)
+            self._bars.addLayout(column(BarLine(bar), view, gap=5))
+        self._inside.setVisible(bool(bars))
+        kinds = forecast_bars.kinds_shown(forecast) if forecast is not None else ()
+        self._legend.show_items([(kind_swatch(kind), KIND_WORDS[kind]) for kind in kinds])
+        self._legend.setVisible(bool(kinds))
+        self.note.set_text(forecast_bars.phase_of(forecast, self.phase).words if forecast is not None else "")
+        if forecast is not None:
+            self._fill_blocks(forecast)
+            self._fill_summary(forecast)
+
+    def _fill_blocks(self, forecast: Forecast) -> None:
+        way = forecast.recommended
+        if way is None or not forecast.rig:
+            return
+        strip = BlockStrip()
+        cells = forecast_blocks.cells(forecast, way)
+        sentence = forecast_blocks.sentence(forecast, way)
+        strip.show_cells(cells, spoken=sentence, dimmed=self._status.is_checking)
+        told = forecast_blocks.card_words(forecast, way)
+        legend = Legend([(card_swatch(index), f"{label}: {what}") for index, label, what in told])
+        add(self._blocks, hairline(), 4, Label("Where the blocks go", "strong"), strip, legend)
+
+    def _fill_summary(self, forecast: Forecast) -> None:
+        tone, sentence = forecast_bars.summary(forecast)
+        self._add_line(tone, sentence)
+        aside = forecast_bars.aside_words(forecast)
+        if aside:
+            self._add_line("info", aside)
+        for note in forecast.notes:
+            self._add_line("info", note)
+
+    def _add_line(self, tone: str, sentence: str) -> None:
+        line = row(gap=8)
+        line.addWidget(Icon(tone, tone, 15), 0, Qt.AlignmentFlag.AlignTop)
+        add(line, (Label(sentence, "small", wrap=True), 1))
+        self._summary.addLayout(line)
+
+    def _on_phase(self, _index: int) -> None:
+        self._fill()

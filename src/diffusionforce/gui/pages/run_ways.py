@@ -1,0 +1,58 @@
+"""The ways to train compared, in the plan of a run."""
+
+from PySide6.QtWidgets import QVBoxLayout
+
+from diffusionforce.gui.model import forecast_ways, words
+from diffusionforce.gui.model.forecast_desk import ForecastStatus
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.layout import clear, row
+from diffusionforce.gui.widgets.way_row import WayRow
+from diffusionforce.wire.forecast import Forecast
+
+
+class WaysCard(Card):
+    """Lists the best way of each kind; the others unfold."""
+
+    def __init__(self) -> None:
+        super().__init__("How it can run", gap=8)
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(8)
+        self._fold = Button("Show more", "chev-right", kind="ghost", size="small")
+        self._fold.clicked.connect(self._toggle)
+        self._source = Label("", "muted", wrap=True)
+        self._forecast: Forecast | None = None
+        self._is_open = False
+        self.add(self._rows, row(self._fold, None), self._source)
+        self.hide()
+
+    def show_status(self, status: ForecastStatus) -> None:
+        """Show the ways of a forecast; the card is not there while there is nothing to compare."""
+        forecast = status.forecast
+        self.setVisible(forecast is not None and len(forecast.ways) > 1)
+        if forecast is not self._forecast:
+            self._forecast = forecast
+            self._is_open = False
+            self._show()
+
+    def _show(self) -> None:
+        clear(self._rows)
+        forecast = self._forecast
+        if forecast is None:
+            return
+        others = forecast_ways.others(forecast)
+        shown = forecast.ways if self._is_open else forecast_ways.best_of_each_kind(forecast)
+        for line in forecast_ways.lines(forecast, shown):
+            self._rows.addWidget(WayRow(line))
+        self._fold.setVisible(bool(others))
+        self._fold.set_text(
+            "Show the best of each kind" if self._is_open else f"Show {words.count(len(others), 'more way')}",
+            icon="chev-down" if self._is_open else "chev-right",
+        )
+        source = forecast_ways.SPEED_SOURCES[forecast.times]
+        self._source.set_text(f"Seconds a step. {source}." if forecast.times != "unknown" else f"{source} here yet.")
+
+    def _toggle(self) -> None:
+        self._is_open = not self._is_open
+        self._show()

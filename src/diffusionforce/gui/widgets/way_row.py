@@ -1,0 +1,43 @@
+"""One way to train, as a row of the list that compares them."""
+
+from PySide6.QtWidgets import QFrame
+
+from diffusionforce.gui.model.forecast_ways import WayLine
+from diffusionforce.gui.widgets.bars import ProgressBar
+from diffusionforce.gui.widgets.chip import Chip
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label
+from diffusionforce.gui.widgets.layout import add, column, row
+
+SPEED_BAR_PX = 76
+
+
+class WayRow(QFrame):
+    """Shows a `WayLine`: what it is, how fast, why."""
+
+    def __init__(self, line: WayLine) -> None:
+        super().__init__()
+        self.setObjectName("way")
+        self.setProperty("best", "1" if line.is_recommended else "")
+        self.setAccessibleName(line.spoken)
+        self.line = line
+        tone = "" if line.fits else "err"
+        head = row(Label(line.title, "strong" if line.fits else "body2"), gap=8)
+        if line.is_recommended:
+            head.addWidget(Chip("Recommended", "accent"))
+        elif line.relation:
+            head.addWidget(Label(line.relation, "muted"))
+        head.addStretch(1)
+        if not line.fits:
+            head.addWidget(Icon("x", "err", 12))
+        head.addWidget(Label(line.speed, "strong", tone=tone) if line.speed != "unknown" else Label("unknown", "muted"))
+        details = row((Elided(line.details, "muted"), 1), gap=10)
+        if line.time_share is not None:
+            bar = ProgressBar(height=5, name="Time of a step against the slowest way")
+            bar.setFixedWidth(SPEED_BAR_PX)
+            bar.show_share(line.time_share, tone="focus" if line.is_recommended else "text3")
+            details.addWidget(bar)
+        layout = column(gap=2, margins=(12, 8, 12, 9))
+        add(layout, head, details)
+        if line.reason:
+            add(layout, Label(line.reason, "small", wrap=True))
+        self.setLayout(layout)

@@ -15,6 +15,7 @@ SCHEMA_VERSION = 1
 Engine = Literal["pocket", "musubi"]
 Precision = Literal["auto", "fp32", "bf16"]
 Size = Annotated[int, Field(ge=64, le=8192, multiple_of=16)]
+Sizes = Annotated[tuple[Annotated[float, Field(ge=0, le=1024, strict=True)], ...], Field(strict=False)]
 Texts = Annotated[tuple[str, ...], Field(strict=False)]  # TOML has arrays, no tuples.
 
 _CARD = re.compile(r"cuda:(0|[1-9][0-9]?)")
@@ -148,6 +149,21 @@ class DeviceSettings(Section):
         return self
 
 
+class MemorySettings(Section):
+    """How much of each card's memory the training may hold; sizes in units of 2^30 bytes.
+
+    By default that is what is free when it starts, less a reserve that grows with the card and is larger where a
+    screen is attached. Several numbers are for the devices in their order, one number is for all of them.
+    """
+
+    reserve_gb: Sizes = Field(
+        default=(), max_length=16, description="Free memory that is left alone on each card; empty lets us choose."
+    )
+    budget_gb: Sizes = Field(
+        default=(), max_length=16, description="The most that the training may hold on each card; empty sets no limit."
+    )
+
+
 class Profile(Section):
     """One profile, as it stands in `profiles/NAME.toml`."""
 
@@ -161,3 +177,4 @@ class Profile(Section):
     samples: SampleSettings = SampleSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     devices: DeviceSettings = DeviceSettings()
+    memory: MemorySettings = MemorySettings()

@@ -177,3 +177,11 @@ def test_relative_weights_lie_beside_their_profile(tmp_path: Path, weights: str)
     profile = read_profile(profile_with(tmp_path, old='engine = "pocket"', new=new))
     found = with_absolute_weights(profile, base=tmp_path).model.weights
     assert found == (str((tmp_path / weights).resolve()) if weights else "")
+
+
+@pytest.mark.parametrize("value", ["[true]", '["1"]', "[-1]", "3", "[nan]"])
+def test_memory_is_given_in_numbers_that_can_be(tmp_path: Path, value: str):
+    with pytest.raises(ProfileError, match=r"memory\.reserve_gb"):
+        read_profile(profile_with(tmp_path, extra=f"[memory]\nreserve_gb = {value}\n"))
+    good = read_profile(profile_with(tmp_path, extra="[memory]\nreserve_gb = [1, 2.5]\nbudget_gb = [12]\n"))
+    assert (good.memory.reserve_gb, good.memory.budget_gb) == ((1.0, 2.5), (12.0,))

@@ -12,7 +12,7 @@ from tests.support.small_dit import Batch, SmallDit, flow_loss, small_batch, sma
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.pager.pager import CardPaging, Pager
 from diffusionforce.pipeline.pager.slots import visits_of
-from diffusionforce.pipeline.placement import Placement, place_blocks
+from diffusionforce.pipeline.placement import Placement, place_blocks, verify_placement
 from diffusionforce.pipeline.schedule.generators import Costs, interleaved
 from diffusionforce.pipeline.splitter.model import Cut
 
@@ -98,6 +98,7 @@ def test_two_cards_page_and_interleave_to_the_same_gradients(recompute: bool):
         CardPaging(device=devices[1], blocks=(3, 4, 8, 9), paged=frozenset({3, 8, 9}), num_slots=2),
     ]
     pager = Pager(list(model.blocks), plans, pinned_limit_bytes=4 << 30)
+    verify_placement(model.blocks, placement, paged={block for plan in plans for block in plan.paged})
     pager.follow([cut.visits(0), cut.visits(1)])
     with StepExecutor(model.blocks, placement, recompute=recompute).install() as executor:
         for _ in range(5):

@@ -2,17 +2,21 @@
 
 A plan that was not applied is worse than no plan: a single bias left on the wrong card makes every step copy it, or
 fail in a kernel far from the cause. So a placement is never believed. `place_blocks` moves, `verify_placement` reads
-the device of every parameter and buffer and names the first that is wrong.
+the device of every parameter and buffer and names the first that is wrong. Blocks that are paged are the exception:
+what the pager brings in for their turns must be in RAM at other times, that and nothing else.
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
 from diffusionforce.errors import DeviceError
+from diffusionforce.pipeline.pager.marks import packed_block
+
+_RAM = torch.device("cpu")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,32 +133,53 @@ def place_blocks(blocks: Iterable[nn.Module], placement: Placement) -> None:
         block.to(device)
 
 
-def verify_placement(blocks: Iterable[nn.Module], placement: Placement) -> dict[torch.device, int]:
+def verify_placement(
+    blocks: Iterable[nn.Module], placement: Placement, *, paged: Collection[int] = ()
+) -> dict[torch.device, int]:
     """Read where every parameter and buffer of every block really is.
 
     Args:
-        blocks: The model's blocks in calling order.
+        blocks: The model's blocks in calling order, none of them at work.
         placement: Where each should be.
+        paged: The blocks that should be paged.
 
     Returns:
-        Bytes of parameters and buffers per device; a storage shared by several tensors counts once.
+        Bytes of parameters and buffers that stay on each device; a tensor of several blocks counts once.
 
     Raises:
-        DeviceError: A tensor is not on its block's device, or the number of blocks is not the placement's.
+        DeviceError: A tensor is not where the plan puts it, a block is paged that should not be or the other way
+            round, or the number of blocks is not the placement's.
     """
     held_bytes = dict.fromkeys(placement.devices, 0)
     counted: set[int] = set()
     for index, (block, device) in enumerate(zip(_counted(blocks, placement), placement.device_of_block, strict=True)):
+        away = _paged_tensors(block, index, is_planned=index in paged)
         for name, tensor in [*block.named_parameters(), *block.named_buffers()]:
-            if tensor.device != device:
-                raise DeviceError(
-                    f'Tensor "{name}" of block {index} is on {tensor.device}, but the plan puts it on {device}.',
-                    hint="The model was not placed as planned; nothing was trained.",
+            planned = _RAM if id(tensor) in away else device
+            if tensor.device != planned:
+                raise _misplaced(
+                    f'Tensor "{name}" of block {index} is on {tensor.device}, but the plan puts it on {planned}.'
                 )
-            if id(tensor) not in counted:
+            if id(tensor) not in counted and id(tensor) not in away:
                 counted.add(id(tensor))
                 held_bytes[device] += tensor.numel() * tensor.element_size()
     return held_bytes
+
+
+def _paged_tensors(block: nn.Module, index: int, *, is_planned: bool) -> set[int]:
+    """The identities of the tensors that a pager brings in."""
+    packed = packed_block(block)
+    if is_planned != (packed is not None):
+        raise _misplaced(
+            f"Block {index} is to be paged, but it is not."
+            if is_planned
+            else f"Block {index} is paged, but the plan keeps it on its device."
+        )
+    return {id(item.tensor) for item in packed.tensors} if packed is not None else set()
+
+
+def _misplaced(sentence: str) -> DeviceError:
+    return DeviceError(sentence, hint="The model was not placed as planned; nothing was trained.")
 
 
 def _counted(blocks: Iterable[nn.Module], placement: Placement) -> list[nn.Module]:

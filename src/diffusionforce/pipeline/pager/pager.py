@@ -30,7 +30,9 @@ from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.pager.card import PagedCard, PagingCount
 from diffusionforce.pipeline.pager.lanes import LoadLane, load_lane
+from diffusionforce.pipeline.pager.marks import mark_paged
 from diffusionforce.pipeline.pager.store import PackedBlock, PinnedMemory, tensors_in_common
+from diffusionforce.pipeline.wrapping import replace_forward
 
 # Private, but what torch.utils.checkpoint itself is built on; there is no public way to ask.
 _graph_task: Callable[[], int] = torch._C._current_graph_task_id  # pyright: ignore
@@ -84,7 +86,8 @@ class Pager:
         self._blocks = list(blocks)
         self._packed: dict[int, PackedBlock] = {}
         """All blocks that lie, or once stepped aside, in RAM."""
-        self._shadowed: dict[int, Callable[..., Any] | None] = {}
+        self._put_back: dict[int, Callable[[], None]] = {}
+        """For each block whose forward is wrapped, what unwraps it."""
         self._aside: list[tuple[int, torch.device]] = []
         self._watches: list[RemovableHandle] = []
         self._cards: list[PagedCard] = []
@@ -138,8 +141,9 @@ class Pager:
         """Undo the wrapping and leave the paged tensors in RAM, unlocked."""
         for card in self._cards:
             card.leave()
-        for block in list(self._shadowed):
-            self._unwrap(block)
+        for put_back in self._put_back.values():
+            put_back()
+        self._put_back.clear()
         for watch in self._watches:
             watch.remove()
         self._watches.clear()
@@ -181,8 +185,8 @@ class Pager:
         while self._aside:
             block, device = self._aside[-1]
             self._packed[block].unpack(device)
-            if block in self._shadowed:
-                self._unwrap(block)
+            if (put_back := self._put_back.pop(block, None)) is not None:
+                put_back()
             self._aside.pop()
         for device in {plan.device for plan in self.plans if plan.device.type == "cuda"}:
             torch.cuda.synchronize(device)
@@ -198,13 +202,6 @@ class Pager:
         pinned = self.pinned if device.type == "cuda" else None
         self._packed[block] = PackedBlock(self._blocks[block], excluded=shared, pinned=pinned)
         return self._packed[block]
-
-    def _unwrap(self, block: int) -> None:
-        module, shadowed = self._blocks[block], self._shadowed.pop(block)
-        if shadowed is None:
-            del module.forward
-        else:
-            module.forward = shadowed
 
     def _wrap(self, block: int, card: PagedCard) -> None:
         """A paged block is visited where its own forward begins, innermost of all that wraps it."""
@@ -223,8 +220,8 @@ class Pager:
                 card.leave()
             return output
 
-        self._shadowed[block] = vars(module).get("forward")
-        module.forward = forward
+        mark_paged(forward, self._packed[block])
+        self._put_back[block] = replace_forward(module, forward)
 
     def _watch(self, module: nn.Module, card: PagedCard) -> None:
         """A resident block only ends the visit before it. Its own forward may be replayed from a graph: stay out."""

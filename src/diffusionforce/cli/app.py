@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import diffusionforce
-from diffusionforce.cli import EXIT_INTERRUPTED, engine, listing, running
+from diffusionforce.cli import EXIT_INTERRUPTED, engine, forecasting, listing, running
 from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
 from diffusionforce.runs import RunFolder, is_disk_full, shortened
@@ -23,6 +23,10 @@ EXIT_FAILED, EXIT_BUG = 1, 2
 
 _RUN = """Train a LoRA. Ctrl-C stops after the step and keeps what there is; again, it breaks the step off; a third
 time, it ends the trainer at once. Exit code: 0 done or stopped, 1 a problem, 2 a bug, 130 ended at once."""
+
+_FORECAST = """Say what caching, training and sampling will need of each card and of RAM, and which ways to train there
+are, the fastest that fits on top. Nothing is loaded or trained, and no graphics card is needed. Exit code: 0 it fits, 1
+it does not, or a problem, 2 a bug."""
 
 
 class UsageError(UserError):
@@ -97,6 +101,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--devices", metavar="LIST", help="auto, cpu, or cards in order, like cuda:0,cuda:1")
     run.add_argument("--json", action="store_true", help="print the telemetry, one JSON record a line")
     run.set_defaults(execute=running.run)
+
+    forecasting.add_arguments(commands.add_parser("forecast", help="say what a training needs", description=_FORECAST))
 
     profiles = commands.add_parser("profiles", help="list the built-in profiles")
     profiles.set_defaults(execute=listing.show_profiles)

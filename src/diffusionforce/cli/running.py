@@ -84,11 +84,11 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
         profile=profile,
         dataset_dir=dataset_dir,
         held_out_dir=_held_out_dir(profile, dataset_dir, profile_dir=path.parent),
-        run_dir=new_run_dir(path.stem) if options.out is None else _user_path(options.out, option="--out"),
+        run_dir=new_run_dir(path.stem) if options.out is None else user_path(options.out, option="--out"),
     )
 
 
-def _user_path(text: str, *, option: str) -> Path:
+def user_path(text: str, *, option: str) -> Path:
     """Return the absolute path that the user means.
 
     Raises:
@@ -122,7 +122,7 @@ def _dataset_dir(options: argparse.Namespace, profile: Profile, *, profile_dir: 
     """Return the folder to train on."""
     if options.dataset is not None:
         named: str = options.dataset
-        return dataset_folder(named if named.startswith(DEMO_PREFIX) else str(_user_path(named, option="--dataset")))
+        return dataset_folder(named if named.startswith(DEMO_PREFIX) else str(user_path(named, option="--dataset")))
     if not profile.dataset.folder:
         raise ProfileError(
             f"The profile {profile.title!r} names no dataset.",

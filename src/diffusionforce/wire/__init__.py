@@ -1,10 +1,12 @@
 """The protocol between the trainer process and whoever watches it: typed messages, one JSON object a line."""
 
-from diffusionforce.wire.child import PASSING_JOB_NAME, child_command, child_environment
+from diffusionforce.wire.child import PASSING_JOB_NAME, child_command, child_environment, forecast_command
 from diffusionforce.wire.messages import (
     PROTOCOL_VERSION,
     Checkpoint,
     Command,
+    Compared,
+    ComparedDevice,
     DevicePlacement,
     DeviceReading,
     Done,
@@ -14,6 +16,8 @@ from diffusionforce.wire.messages import (
     Hello,
     Message,
     Placed,
+    Planned,
+    PlannedDevice,
     Preparing,
     Sample,
     Span,
@@ -32,6 +36,8 @@ __all__ = [
     "PROTOCOL_VERSION",
     "Checkpoint",
     "Command",
+    "Compared",
+    "ComparedDevice",
     "DevicePlacement",
     "DeviceReading",
     "Done",
@@ -41,6 +47,8 @@ __all__ = [
     "Hello",
     "Message",
     "Placed",
+    "Planned",
+    "PlannedDevice",
     "Preparing",
     "Sample",
     "Span",
@@ -52,6 +60,7 @@ __all__ = [
     "child_environment",
     "decode",
     "encode",
+    "forecast_command",
     "readable",
     "require_protocol",
     "to_json",

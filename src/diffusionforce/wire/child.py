@@ -19,13 +19,30 @@ def child_command(job_file: Path) -> list[str]:
     return [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer", str(job_file)]
 
 
+def forecast_command(job_file: Path, *, rig: str = "", ram_gib: float | None = None) -> list[str]:
+    """Return the command line of a process that forecasts a job and answers with one JSON object.
+
+    Args:
+        job_file: The job. The child leaves the file where it is.
+        rig: Cards of a rig that is not here; empty takes those that are.
+        ram_gib: RAM of that rig, in units of 2^30 bytes; None takes what such rigs usually have.
+    """
+    command = [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer.forecasting", str(job_file)]
+    command += [f"--rig={rig}"] if rig else []
+    return command + ([f"--ram={ram_gib}"] if ram_gib is not None else [])
+
+
 def child_environment() -> dict[str, str]:
     """Return the environment of a trainer process: this one's, with UTF-8 and threads that sleep when idle.
 
     By default OpenMP's threads spin while they wait, and on a computer that is busy with other things they keep each
-    other from working. The setting counts only if it is there before torch is loaded. The user's own stays.
+    other from working. The setting counts only if it is there before torch is loaded.
+
+    CUDA numbers cards by their speed unless told otherwise; by their addresses, as the driver does, a card has one
+    number everywhere. What the user has set stays.
     """
     environment = dict(os.environ)
     environment["PYTHONUTF8"] = "1"
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     return environment

@@ -79,7 +79,10 @@ def phases_of(
     ]
     if candidate.variant.sampling is not None:
         phases.append(_sampling_phase(candidate, subjects, rig, layout, decoding))
-    return tuple(phases if caching else phases[1:])
+    found = phases if caching else phases[1:]
+    if not rig.on_cards:
+        found = [phase.model_copy(update={"ram_bytes": phase.cards[0].peak_bytes}) for phase in found]
+    return tuple(found)
 
 
 def _caching_phase(candidate: Candidate, subjects: JobSubjects, rig: Rig, calls: Calls) -> PhaseNeed:

@@ -1,0 +1,127 @@
+"""A forecast drawn in the terminal: a table for each card, a line for RAM, and the ways to train."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from diffusionforce.cli.words import duration, memory
+from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, Way
+
+_PARTS = {
+    "weights_bytes": "weights",
+    "trained_bytes": "LoRA",
+    "optimizer_bytes": "optimiser",
+    "gradient_bytes": "gradients",
+    "activation_bytes": "activations",
+    "temporary_bytes": "temporary",
+    "paging_bytes": "paging",
+    "constant_bytes": "constant",
+}
+_TIMES = {
+    "measured": "measured on these cards",
+    "catalogue": "computed from data sheets",
+    "unknown": "not known",
+}
+
+
+def show_forecast(forecast: Forecast, *, console: Console) -> None:
+    """Draw a forecast.
+
+    Args:
+        forecast: What to draw.
+        console: Where to.
+    """
+    here = "this computer" if forecast.is_here else "a rig out of the catalogue"
+    _say(console, Text(f"{forecast.title} on {here}", style="bold"))
+    shown = forecast.recommended
+    if shown is not None:
+        _say(console, f"Recommended: {shown.words}{_speed(shown)}.")
+    elif forecast.ways:
+        _say(console, f"Nothing fits; shown is what comes closest: {forecast.ways[0].words}.")
+    for index, card in enumerate(forecast.rig):
+        console.print()
+        _show_card(forecast, index, card, console=console)
+    console.print()
+    _show_ram(forecast, console=console)
+    console.print()
+    _show_ways(forecast, console=console)
+    for sentence in forecast.refusal:
+        _say(console, Text(sentence, style="red"))
+    if forecast.ways_out:
+        _say(console, "What would help:")
+        for way_out in forecast.ways_out:
+            _say(console, f"  {way_out}")
+    for note in forecast.notes:
+        _say(console, Text(note, style="dim"))
+
+
+def _show_card(forecast: Forecast, index: int, card: ForecastCard, *, console: Console) -> None:
+    taken = [f"{memory(card.reserve_bytes)} kept free"]
+    taken += [f"{memory(card.taken_bytes)} taken by others"] if card.taken_bytes else []
+    _say(
+        console,
+        f"{card.label}: {memory(card.total_bytes)}, {memory(card.budget_bytes)} for this ({', '.join(taken)})",
+    )
+    needs = [phase.cards[index] for phase in forecast.phases]
+    table = Table("", *(phase.phase for phase in forecast.phases), box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, words in _PARTS.items():
+        if any(getattr(need, name) for need in needs):
+            table.add_row(f"  {words}", *_cells(getattr(need, name) for need in needs))
+    table.add_row("  together", *_cells(need.peak_bytes for need in needs), style="bold")
+    table.add_row("  to spare", *(_spare(need, card) for need in needs))
+    console.print(table)
+
+
+def _cells(sizes: Iterable[int]) -> list[str]:
+    return [("< 1 MB" if size < 1 << 20 else memory(size)) if size else "-" for size in sizes]
+
+
+def _spare(need: CardNeed, card: ForecastCard) -> Text:
+    spare_bytes = card.budget_bytes - need.peak_bytes
+    if spare_bytes < 0:
+        return Text(f"{memory(-spare_bytes)} too little", style="red")
+    return Text(memory(spare_bytes), style="green")
+
+
+def _show_ram(forecast: Forecast, *, console: Console) -> None:
+    needs = ", ".join(f"{phase.phase} {memory(phase.ram_bytes)}" for phase in forecast.phases if phase.ram_bytes)
+    lockable = f", {memory(forecast.ram_usable_bytes)} of it for blocks" if forecast.ram_usable_bytes else ""
+    _say(console, f"RAM: {memory(forecast.ram_total_bytes)}{lockable}; {needs or 'next to none is needed'}.")
+    for phase in forecast.phases:
+        if phase.words:
+            _say(console, Text(f"  {phase.phase}: {phase.words}", style="dim"))
+        for num_blocks, card in zip(phase.num_aside, forecast.rig, strict=False):
+            if num_blocks:
+                _say(console, f"  {num_blocks} blocks of {card.label} step aside to RAM while samples are made.")
+
+
+def _show_ways(forecast: Forecast, *, console: Console) -> None:
+    _say(console, f"Ways to train, best first (times {_TIMES[forecast.times]}):")
+    labels = {card.device: card.label for card in forecast.rig}
+    for way in forecast.ways:
+        mark, style = ("*", "green") if way.recommended else ("-", "" if way.fits else "dim")
+        _say(console, Text(f"{mark} {way.words}{_speed(way)}. {way.reason}", style=style))
+        if way.recommended or not way.fits:
+            for card in way.cards:
+                paged = f", {card.num_paged} of them in RAM" if card.num_paged else ""
+                _say(
+                    console,
+                    Text(
+                        f"    {labels[card.device]}: {card.num_blocks} blocks{paged}, {memory(card.needed_bytes)}",
+                        style="dim",
+                    ),
+                )
+
+
+def _speed(way: Way) -> str:
+    if way.step_s is None or not way.fits:
+        return ""
+    return f", {duration(way.step_s) if way.step_s >= 1 else f'{way.step_s:.2g} s'} a step"
+
+
+def _say(console: Console, line: Text | str) -> None:
+    console.print(line if isinstance(line, Text) else Text(line), soft_wrap=True)

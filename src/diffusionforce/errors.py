@@ -54,6 +54,25 @@ class DivergedError(UserError):
     """A training whose loss is no longer a number."""
 
 
+class CardMemoryError(UserError):
+    """A card, or the computer, that ran out of memory while training.
+
+    Args:
+        sentence: Which one, and what was being done.
+        hint: What to do.
+        detail: Numbers, and the traceback.
+        device: Its name, for example `cuda:1`; empty if it is not known.
+        wanted_bytes: How much more was asked for; None if it is not known.
+    """
+
+    def __init__(
+        self, sentence: str, *, hint: str = "", detail: str = "", device: str = "", wanted_bytes: int | None = None
+    ) -> None:
+        super().__init__(sentence, hint=hint, detail=detail)
+        self.device = device
+        self.wanted_bytes = wanted_bytes
+
+
 class DiskError(UserError):
     """Not enough free disk space, or a disk that refuses to be written."""
 

@@ -65,6 +65,56 @@ class Placed(Record):
     schedule: str
 
 
+class PlannedDevice(Record):
+    """What one device may hold, and is forecast to hold at its fullest moment. Sizes in bytes."""
+
+    device: str
+    label: str
+    total_bytes: int
+    budget_bytes: int | None = None
+    """Enforced; None where nobody limits it."""
+    planned_bytes: int | None = None
+    """The fullest moment of a training step."""
+    planned_sampling_bytes: int | None = None
+    """The fullest moment while samples are made; None where none are, or they do not fit."""
+    num_aside: int = 0
+    """Blocks that step aside to RAM while samples are made."""
+
+
+class Planned(Record):
+    """The way in which the run trains, and the budgets that are enforced."""
+
+    kind: Literal["plan"] = "plan"
+    words: str
+    mode: Literal["A", "B", "C"]
+    devices: tuple[PlannedDevice, ...]
+    step_s: float | None = None
+    """Predicted seconds of a step; None where nothing is known of the cards' speed."""
+
+
+class ComparedDevice(Record):
+    """One device at the fullest moment of a step: forecast and seen."""
+
+    device: str
+    label: str
+    planned_bytes: int
+    seen_bytes: int
+
+
+class Compared(Record):
+    """The forecast against what the first steps took; what was learnt makes the next forecast of its kind better."""
+
+    kind: Literal["compared"] = "compared"
+    step: int
+    devices: tuple[ComparedDevice, ...]
+    planned_s: float | None = None
+    seen_s: float
+    causes: tuple[str, ...] = ()
+    """For differences of more than a tenth: what they come from, a sentence each."""
+    hint: str = ""
+    """What to do about them; empty if nothing needs doing."""
+
+
 class Span(Record):
     """One piece of work on one device in the timeline of a step, in seconds from the step's start."""
 
@@ -175,7 +225,21 @@ class Failed(Record):
     step: int | None = None
 
 
-Message: TypeAlias = Hello | Preparing | Placed | Step | HeldOut | Sample | Checkpoint | Warn | Done | Stopped | Failed
+Message: TypeAlias = (
+    Hello
+    | Preparing
+    | Planned
+    | Placed
+    | Step
+    | Compared
+    | HeldOut
+    | Sample
+    | Checkpoint
+    | Warn
+    | Done
+    | Stopped
+    | Failed
+)
 End: TypeAlias = Done | Stopped | Failed
 
 

@@ -1,0 +1,49 @@
+"""The plan of a run: what was forecast and chosen for a job, in the words of the engine that carries it out."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class DevicePlan:
+    """What one device is to do. Sizes in bytes."""
+
+    device: str
+    """For example `cuda:0`."""
+    label: str
+    """For people, for example `GPU 0 (RTX 4060 Ti)`."""
+    total_bytes: int = 0
+    budget_bytes: int | None = None
+    """The most that the training may hold; None: nobody limits it."""
+    planned_bytes: int | None = None
+    """What it is forecast to hold at the fullest moment of a step; None: it was not forecast."""
+    planned_sampling_bytes: int | None = None
+    """The same while samples are made."""
+    num_slots: int = 3
+    """Paged blocks that it can hold for their turn."""
+    num_aside: int = 0
+    """Of its blocks that are resident in training, those that step aside while samples are made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """How a job is to be trained."""
+
+    devices: tuple[DevicePlan, ...]
+    """One a stage; the first is home."""
+    chunk_sizes: tuple[int, ...]
+    """Blocks of each chunk."""
+    stage_of_chunk: tuple[int, ...]
+    """Index into `devices`, one a chunk."""
+    paged: frozenset[int] = frozenset()
+    """Blocks that live in RAM."""
+    words: str = ""
+    """The way, for people: `split, bf16 weights, 4 micro-batches`."""
+    mode: str = "A"
+    bucket: str = ""
+    """The largest thing that is trained on, for example `1024 x 1024, 4 at a time`."""
+    step_s: float | None = None
+    """Predicted seconds of a step; None where nothing is known of the cards' speed."""
+
+    def of_device(self, device: str) -> DevicePlan | None:
+        """The plan of a device by its name; None if it has none."""
+        return next((one for one in self.devices if one.device == device), None)

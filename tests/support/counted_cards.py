@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from diffusionforce.pipeline.nesting import list_tensors
 from diffusionforce.pipeline.schedule.ticks import Op
-from diffusionforce.pipeline.tracer.blocks import tensors_in
 from diffusionforce.pipeline.tracer.memory import StorageCounter, allocated_bytes
 from diffusionforce.pipeline.tracer.standins import CardKernels
 
@@ -49,7 +49,7 @@ class CountedStep:
         cards = range(max(self.card_of_chunk) + 1)
         with self.counter, CardKernels():
             self._count_parameters()
-            for tensor in tensors_in(list(batches)):
+            for tensor in list_tensors(list(batches)):
                 self._on(HOME).note(tensor)
             optimizers = [self._warm_optimizer(card) for card in cards]
             self.counter.restart_peak()

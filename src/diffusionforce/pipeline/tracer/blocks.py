@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from diffusionforce.pipeline.nesting import map_tensors
+from diffusionforce.pipeline.nesting import list_tensors
 from diffusionforce.pipeline.tracer.memory import StorageCounter, allocated_bytes
 from diffusionforce.pipeline.tracer.standins import CardKernels
 
@@ -109,7 +109,7 @@ class WatchedBlocks:
                 return inner(*args, **kwargs)
             self._note_shared(index, args, kwargs)
             result = self._run(index, inner, args, kwargs)
-            self._previous_outputs = [] if is_last else tensors_in(result)
+            self._previous_outputs = [] if is_last else list_tensors(result)
             if is_last:
                 self._marks.mark("tail")
             return result
@@ -138,11 +138,11 @@ class WatchedBlocks:
         if index != 1:
             return
         moving = {tensor.untyped_storage()._cdata for tensor in self._previous_outputs}
-        shared = [t for t in tensors_in((args, kwargs)) if t.untyped_storage()._cdata not in moving]
+        shared = [t for t in list_tensors((args, kwargs)) if t.untyped_storage()._cdata not in moving]
         self.shared_bytes = storage_bytes(shared)
 
     def _watch_output(self, index: int, result: Any) -> None:
-        outputs = tensors_in(result)
+        outputs = list_tensors(result)
         self.output_bytes[index] = storage_bytes(outputs)
 
         def begin_backward(_gradients: Any) -> None:
@@ -157,7 +157,7 @@ class WatchedBlocks:
 
     def _handed_on(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a skipped block gives: the output of the block before it, if the block was called with just that."""
-        given = {id(tensor) for tensor in tensors_in((args, kwargs))}
+        given = {id(tensor) for tensor in list_tensors((args, kwargs))}
         previous = self._previous_outputs
         if not previous or any(id(tensor) not in given for tensor in previous):
             return None
@@ -189,18 +189,6 @@ def signature_of(block: nn.Module) -> tuple[Any, ...]:
     """What two blocks must share to need the same memory: class, and every tensor's name, shape, dtype, training."""
     tensors = [*block.named_parameters(), *block.named_buffers()]
     return (type(block), block.training, *((n, tuple(t.shape), t.dtype, t.requires_grad) for n, t in tensors))
-
-
-def tensors_in(value: Any) -> list[torch.Tensor]:
-    """All tensors of a nested value."""
-    found: list[torch.Tensor] = []
-
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
-        found.append(tensor)
-        return tensor
-
-    map_tensors(value, keep)
-    return found
 
 
 def storage_bytes(tensors: Iterable[torch.Tensor]) -> int:

@@ -20,7 +20,8 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from diffusionforce.pipeline.tracer.blocks import Marks, WatchedBlocks, storage_bytes, tensors_in
+from diffusionforce.pipeline.nesting import list_tensors
+from diffusionforce.pipeline.tracer.blocks import Marks, WatchedBlocks, storage_bytes
 from diffusionforce.pipeline.tracer.memory import StorageCounter
 from diffusionforce.pipeline.tracer.numbers import BlockTrace, CallTrace, ModelTrace, OptimizerTrace, OuterTrace
 from diffusionforce.pipeline.tracer.optimizer import state_bytes, trace_optimizer
@@ -92,9 +93,9 @@ def trace_call(
         counter, kernels = stack.enter_context(_fakes())
         stack.enter_context(torch.no_grad())
         fake_tensors(module, skipping=())
-        own = tensors_in([*module.parameters(), *module.buffers()])
+        own = list_tensors([*module.parameters(), *module.buffers()])
         inputs = make_inputs(_CPU)
-        for tensor in [*own, *tensors_in(inputs)]:
+        for tensor in [*own, *list_tensors(inputs)]:
             counter.note(tensor)
         marks = Marks(counter, kernels)
         marks.mark("call")
@@ -102,8 +103,8 @@ def trace_call(
         marks.stop()
         return CallTrace(
             weights_bytes=storage_bytes(own),
-            input_bytes=storage_bytes(tensors_in(inputs)),
-            output_bytes=storage_bytes(tensors_in(result)),
+            input_bytes=storage_bytes(list_tensors(inputs)),
+            output_bytes=storage_bytes(list_tensors(result)),
             peak_bytes=marks.named("call").rise_bytes,
             flops=marks.named("call").flops,
         )
@@ -127,7 +128,7 @@ class _Run:
             fake_tensors(self._model, skipping=[block for block in self._blocks if block not in self._running])
             self._watched.install()
             self._batch = self._subject.make_batch(_CPU)
-            for tensor in [*self._model.parameters(), *self._model.buffers(), *tensors_in(self._batch)]:
+            for tensor in [*self._model.parameters(), *self._model.buffers(), *list_tensors(self._batch)]:
                 if tensor.device.type != "meta":
                     self.counter.note(tensor)
             self._stack = stack.pop_all()
@@ -176,7 +177,7 @@ class _Run:
             kind_of_block=self._watched.kind_of_block,
             outer=OuterTrace(
                 part=part_of([self._model], state, without=self._blocks),
-                batch_bytes=storage_bytes(tensors_in(self._batch)),
+                batch_bytes=storage_bytes(list_tensors(self._batch)),
                 shared_bytes=self._watched.shared_bytes,
                 prologue_kept_bytes=prologue.after_bytes - prologue.before_bytes,
                 prologue_bytes=prologue.rise_bytes,

@@ -9,10 +9,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from diffusionforce.pipeline.bench.model import BenchmarkModel, random_batch
 from diffusionforce.pipeline.executor.step import StepExecutor
+from diffusionforce.pipeline.nesting import list_tensors
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.schedule import generators as schedule
 from diffusionforce.pipeline.schedule.generators import Op
-from diffusionforce.pipeline.tracer.blocks import tensors_in
 from diffusionforce.pipeline.tracer.memory import StorageCounter
 from diffusionforce.pipeline.tracer.trace import trace_training
 from diffusionforce.ugpum.footprint import Footprint
@@ -39,7 +39,7 @@ def executed_peaks(placement: Placement, order: list[Op], num_microbatches: int,
             SHAPE, home=CARDS[0], device_of_block=placement.device_of_block, checkpointing=checkpointing
         )
         batches = [random_batch(SHAPE, num_tokens=NUM_TOKENS, device=CARDS[0]) for _ in range(num_microbatches)]
-        for tensor in [*model.parameters(), *tensors_in([vars(batch) for batch in batches])]:
+        for tensor in [*model.parameters(), *list_tensors([vars(batch) for batch in batches])]:
             counter.note(tensor)
         executor = StepExecutor(model.blocks, placement, contexts=[lambda: fake, lambda: counter])
         with executor.install():

@@ -11,9 +11,9 @@ from tests.support.traced_models import CPU, Example, adamw, mixed_example, pock
 from torch import nn
 
 from diffusionforce.pipeline.bench.model import BenchmarkShape
+from diffusionforce.pipeline.nesting import list_tensors
 from diffusionforce.pipeline.schedule import generators as schedule
 from diffusionforce.pipeline.schedule.generators import Op
-from diffusionforce.pipeline.tracer.blocks import tensors_in
 from diffusionforce.pipeline.tracer.memory import StorageCounter
 from diffusionforce.pipeline.tracer.numbers import ModelTrace
 from diffusionforce.pipeline.tracer.standins import CardKernels
@@ -129,7 +129,7 @@ def test_sampling_holds_no_activations(wan_trace: ModelTrace) -> None:
 def counted_call(model: nn.Module, batch: object, example: Example) -> int:
     """Bytes held at most while a model is evaluated on one card."""
     with StorageCounter() as counter, CardKernels():
-        for tensor in [*model.parameters(), *tensors_in(vars(batch))]:
+        for tensor in [*model.parameters(), *list_tensors(vars(batch))]:
             counter.note(tensor)
         example.loss(model, batch)
     return counter.peak

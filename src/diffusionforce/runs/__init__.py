@@ -4,7 +4,7 @@ from diffusionforce.runs.folder import RunFolder, is_process_alive, read_telemet
 from diffusionforce.runs.home import data_dir, runs_root
 from diffusionforce.runs.places import claimed_run_dir, list_runs, new_run_dir
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
-from diffusionforce.runs.storage import is_disk_full, shortened, storage_error, write_whole
+from diffusionforce.runs.storage import is_disk_full, shortened, storage_error
 
 __all__ = [
     "RunFolder",
@@ -21,5 +21,4 @@ __all__ = [
     "shortened",
     "storage_error",
     "utc_now",
-    "write_whole",
 ]

@@ -4,7 +4,6 @@ import errno
 from pathlib import Path
 
 from diffusionforce.errors import DiskError, RunFolderError, UserError
-from diffusionforce.job import write_whole as write_whole
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from diffusionforce.engines.musubi.manifest import Manifest, read_manifest
 from diffusionforce.engines.musubi.pin import Pin, engine_dir, read_pin
 from diffusionforce.errors import EngineError
-from diffusionforce.runs import write_whole
+from diffusionforce.job import write_whole
 
 INSTALL = "diffusionforce engine install"
 _MOST_NAMES = 4

@@ -29,7 +29,12 @@ def main(arguments: Sequence[str], *, out: io.FileIO) -> int:
     options = _parser().parse_args(arguments)
     try:
         job = read_job(options.job_file)
-        rig = rig_imagined(options.rig, devices=job.profile.devices.use, ram_gib=options.ram) if options.rig else None
+        profile = job.profile
+        rig = (
+            rig_imagined(options.rig, devices=profile.devices.use, memory=profile.memory, ram_gib=options.ram)
+            if options.rig
+            else None
+        )
         answer, code = forecast_job(job, rig=rig).forecast, EXIT_OK
     except Exception as error:  # noqa: BLE001 - this process's one door: every end is told.
         answer, code = failure(error, place=options.job_file.parent, step=None)

@@ -44,9 +44,25 @@ def forecast_job(
         UserError: The job cannot run whatever its memory: an engine, weights, pictures or cards are not there.
     """
     start_s = time.perf_counter()
-    rig = rig or rig_here(job.profile.devices.use)
+    rig = rig or rig_here(job.profile.devices.use, memory=job.profile.memory)
     subjects = describe(job, num_cards=len(rig.cards) if rig.on_cards else 0)
-    traces = Traces(trace_folder)
+    found = forecast_subjects(subjects, job, rig=rig, wish=wish, traces=Traces(trace_folder))
+    forecast = found.forecast.model_copy(update={"took_s": time.perf_counter() - start_s})
+    return JobForecast(forecast, found.plan)
+
+
+def forecast_subjects(
+    subjects: JobSubjects, job: Job, *, rig: Rig, wish: Wish | None = None, traces: Traces
+) -> JobForecast:
+    """Forecast what an engine has described.
+
+    Args:
+        subjects: What the engine would run.
+        job: The job that it was described for, which only gives the names.
+        rig: What to run on.
+        wish: What the user insists on; by default what the engine prefers.
+        traces: Gives the footprints.
+    """
     trained = traces.training(subjects.variants)
     sampled = [
         traces.model(variant.sampling, backward=False) if variant.sampling is not None else None
@@ -87,7 +103,6 @@ def forecast_job(
             refusal=made.refusal,
             ways_out=made.ways_out,
             notes=(*rig.notes, *subjects.notes, *_about_times(times), *_about_phases(phases, rig)),
-            took_s=time.perf_counter() - start_s,
         ),
         made,
     )

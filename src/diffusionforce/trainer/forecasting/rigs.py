@@ -9,11 +9,13 @@ from importlib import metadata
 from typing import TypeVar
 
 from diffusionforce.errors import DeviceError
-from diffusionforce.rig import GIB, Card, in_gb, label, read_cards, read_machine
-from diffusionforce.ugpum.budget import budgets, ram_reserve_bytes, usable_ram_bytes
+from diffusionforce.job.profile import MemorySettings
+from diffusionforce.rig import GIB, Card, in_gb, read_cards, read_machine
+from diffusionforce.ugpum.allowance import allowed
+from diffusionforce.ugpum.budget import Budget, budgets, ram_reserve_bytes, reserve_bytes, usable_ram_bytes
 from diffusionforce.ugpum.catalogue import LINK_BYTES_PER_S, CatalogueCard, card_like, parse_rig
 from diffusionforce.ugpum.estimate import PlanCard
-from diffusionforce.ugpum.imagined import cards_here, imagined_cards, workspace_bytes
+from diffusionforce.ugpum.imagined import cards_here, workspace_bytes
 from diffusionforce.wire.forecast import ForecastCard
 
 IMAGINED_RAM_GIB = 64
@@ -51,14 +53,15 @@ class Rig:
         return replace(self, cards=tuple(replace(card, constant_bytes=ram_bytes) for card in self.cards))
 
 
-def rig_here(devices: Sequence[str]) -> Rig:
+def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | None = None) -> Rig:
     """The rig of this machine.
 
     Args:
         devices: auto, or devices by name, as in a profile.
+        memory: How much of each card the user gives; None leaves it to us.
 
     Raises:
-        DeviceError: A named card is not there.
+        DeviceError: A named card is not there, or the settings do not suit the number of cards.
     """
     if set(devices) == {PROCESSOR}:
         return _processor_rig()
@@ -67,21 +70,11 @@ def rig_here(devices: Sequence[str]) -> Rig:
         return _processor_rig(_why_no_cards())
     chosen = _chosen(visible, devices)
     machine = read_machine()
-    given = budgets([card for _, card in chosen])
+    given = _given(budgets([card for _, card in chosen]), memory)
     links = [_link_bytes_per_s(card) for _, card in chosen]
     constants = [workspace_bytes(card.compute_capability) for _, card in chosen]
     return Rig(
-        shown=tuple(
-            ForecastCard(
-                device=f"cuda:{index}",
-                label=label(card),
-                total_bytes=card.total_bytes,
-                taken_bytes=card.total_bytes - card.free_bytes,
-                reserve_bytes=budget.reserve_bytes,
-                budget_bytes=budget.usable_bytes,
-            )
-            for (index, card), budget in zip(chosen, given, strict=True)
-        ),
+        shown=tuple(_shown(index, budget) for (index, _), budget in zip(chosen, given, strict=True)),
         cards=cards_here(given, link_bytes_per_s=links, constant_bytes=constants),
         sheets=tuple(card_like(card.name, total_bytes=card.total_bytes) for _, card in chosen),
         names=tuple(f"{card.name} {card.uuid} driver {card.driver_version}" for _, card in chosen),
@@ -93,27 +86,37 @@ def rig_here(devices: Sequence[str]) -> Rig:
     )
 
 
-def rig_imagined(text: str, *, devices: Sequence[str] = ("auto",), ram_gib: float = IMAGINED_RAM_GIB) -> Rig:
+def rig_imagined(
+    text: str,
+    *,
+    devices: Sequence[str] = ("auto",),
+    memory: MemorySettings | None = None,
+    ram_gib: float = IMAGINED_RAM_GIB,
+) -> Rig:
     """A rig out of the catalogue, with a screen on its first card and nothing else running.
 
     Args:
         text: The cards, see `ugpum.catalogue.parse_rig`.
         devices: Which of them, as in a profile; a profile for the processor takes all.
+        memory: How much of each card the user gives; None leaves it to us.
         ram_gib: RAM in units of 2^30 bytes.
 
     Raises:
-        DeviceError: A card is not known, or a device is named that the rig does not have.
+        DeviceError: A card is not known, a device is named that the rig does not have, or the settings do not suit the
+            number of cards.
     """
-    sheets = parse_rig(text)
-    cards = imagined_cards(sheets)
     wanted = ("auto",) if set(devices) == {PROCESSOR} else devices
-    chosen = [index for index, _ in _chosen(list(enumerate(sheets)), wanted)]
+    chosen = _chosen(list(enumerate(parse_rig(text))), wanted)
+    sheets = [sheet for _, sheet in chosen]
+    given = _given([_budget(index, sheet) for index, sheet in chosen], memory)
+    constants = [workspace_bytes((9, 0) if sheet.name.startswith("H") else None) for sheet in sheets]
     total_bytes = int(ram_gib * GIB)
-    shown = [_shown(index, sheets[index], cards[index]) for index in chosen]
     return Rig(
-        shown=tuple(shown),
-        cards=tuple(cards[index] for index in chosen),
-        sheets=tuple(sheets[index] for index in chosen),
+        shown=tuple(_shown(index, budget) for (index, _), budget in zip(chosen, given, strict=True)),
+        cards=cards_here(
+            given, link_bytes_per_s=[sheet.link_bytes_per_s for sheet in sheets], constant_bytes=constants
+        ),
+        sheets=tuple(sheets),
         is_here=False,
         ram_total_bytes=total_bytes,
         ram_usable_bytes=usable_ram_bytes(total_bytes, total_bytes, on_windows=False),
@@ -124,28 +127,44 @@ def rig_imagined(text: str, *, devices: Sequence[str] = ("auto",), ram_gib: floa
     )
 
 
-def _shown(index: int, sheet: CatalogueCard, card: PlanCard) -> ForecastCard:
+def _budget(index: int, sheet: CatalogueCard) -> Budget:
+    """What a card gives that has nothing on it, or the desktop if it is the first."""
+    return Budget(
+        device=f"cuda:{index}",
+        label=f"GPU {index} ({sheet.name})",
+        total_bytes=sheet.memory_bytes,
+        free_bytes=sheet.memory_bytes,
+        reserve_bytes=reserve_bytes(sheet.memory_bytes, display_attached=index == 0),
+    )
+
+
+def _given(budgets: Sequence[Budget], memory: MemorySettings | None) -> tuple[Budget, ...]:
+    memory = memory or MemorySettings()
+    return allowed(budgets, reserve_gb=memory.reserve_gb, budget_gb=memory.budget_gb)
+
+
+def _shown(index: int, budget: Budget) -> ForecastCard:
     return ForecastCard(
         device=f"cuda:{index}",
-        label=card.label,
-        total_bytes=sheet.memory_bytes,
-        taken_bytes=0,
-        reserve_bytes=sheet.memory_bytes - card.budget_bytes,
-        budget_bytes=card.budget_bytes,
+        label=budget.label,
+        total_bytes=budget.total_bytes,
+        taken_bytes=budget.total_bytes - budget.free_bytes,
+        reserve_bytes=budget.free_bytes - budget.usable_bytes,
+        budget_bytes=budget.usable_bytes,
     )
 
 
 def _processor_rig(*notes: str) -> Rig:
     machine = read_machine()
     total_bytes, available_bytes = machine.ram_total_bytes, machine.ram_available_bytes
-    reserve_bytes = min(ram_reserve_bytes(total_bytes), available_bytes)
-    card = PlanCard(label="the processor", budget_bytes=available_bytes - reserve_bytes)
+    kept_bytes = min(ram_reserve_bytes(total_bytes), available_bytes)
+    card = PlanCard(label="the processor", budget_bytes=available_bytes - kept_bytes)
     shown = ForecastCard(
         device=PROCESSOR,
         label="Processor",
         total_bytes=total_bytes,
         taken_bytes=total_bytes - available_bytes,
-        reserve_bytes=reserve_bytes,
+        reserve_bytes=kept_bytes,
         budget_bytes=card.budget_bytes,
     )
     return Rig(

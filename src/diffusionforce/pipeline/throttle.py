@@ -40,6 +40,8 @@ def _prepare(device: torch.device) -> None:
 
 
 _CLOCKS_HZ: dict[torch.device, float] = {}
+_WAKING_S = 0.5
+"""A card that did nothing runs at a low clock for a moment."""
 
 
 def _clock_hz(device: torch.device) -> float:
@@ -47,6 +49,9 @@ def _clock_hz(device: torch.device) -> float:
     if device not in _CLOCKS_HZ:
         torch.cuda.synchronize(device)
         with torch.cuda.device(device):
+            end_s = time.perf_counter() + _WAKING_S
+            while time.perf_counter() < end_s:
+                _measured_clock_hz()
             _CLOCKS_HZ[device] = max(_measured_clock_hz() for _ in range(3))
     return _CLOCKS_HZ[device]
 

@@ -29,7 +29,7 @@ from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.recompute.graphs import BlockGraphs
 from diffusionforce.pipeline.schedule.generators import Costs, turns
 from diffusionforce.pipeline.schedule.simulation import Timeline
-from diffusionforce.pipeline.splitter.calibration import Calibration, calibrate
+from diffusionforce.pipeline.splitter.calibration import BlockTimes, Calibration, calibrate, time_block
 from diffusionforce.pipeline.splitter.costs import RigCosts, equal_blocks
 from diffusionforce.pipeline.splitter.model import Cut, Share, share_of
 from diffusionforce.pipeline.throttle import SlowBlocks, link_pace
@@ -82,21 +82,18 @@ class BenchRig:
         self.boundary_bytes = options.num_tokens * options.shape.width * options.shape.dtype.itemsize
         calibration = self._calibration()
         self.times, self.links = calibration.times, calibration.links
+        self.played_times = [self._played(card) for card in range(len(self.devices))]
 
     def costs(self) -> RigCosts:
         """What the splitter needs to know, as measured, with everything that is played."""
         trained_bytes = sum(p.numel() * p.element_size() for p in self.blocks[0].parameters() if p.requires_grad)
         block_bytes = sum(p.numel() * p.element_size() for p in self.blocks[0].parameters()) - trained_bytes
-        times = [
-            (times.forward_s * self.options.slowdown(card), times.backward_s * self.options.slowdown(card))
-            for card, times in enumerate(self.times)
-        ]
         return equal_blocks(
             num_blocks=len(self.blocks),
             names=[self.name(card) for card in range(len(self.devices))],
             budgets_bytes=[self._budget_bytes(card) for card in range(len(self.devices))],
             fixed_bytes=[self._fixed_bytes(card) for card in range(len(self.devices))],
-            block_s=times,
+            block_s=[(times.forward_s, times.backward_s) for times in self.played_times],
             paging_bytes_per_s=[self._paging_bytes_per_s(card) for card in range(len(self.devices))],
             weights_bytes=block_bytes,
             kept_bytes=max(self.times[0].kept_bytes, self.boundary_bytes),
@@ -117,8 +114,10 @@ class BenchRig:
         Args:
             one_card_s: Seconds of one micro-batch on the first card with everything resident.
         """
-        own = self.options.slowdown(0)
-        return 1 / sum(own / (one_card_s * self.options.slowdown(card)) for card in range(len(self.devices)))
+        work_s = [times.forward_s + times.backward_s for times in self.played_times]
+        natural_s = [times.forward_s + times.backward_s for times in self.times]
+        slower = [played / natural for played, natural in zip(work_s, natural_s, strict=True)]
+        return one_card_s / slower[0] / sum(1 / factor for factor in slower)
 
     def one_card_s(self) -> float:
         """Seconds of one micro-batch on the first card, everything resident, no budget, at the card's played speed."""
@@ -165,7 +164,7 @@ class BenchRig:
                 for block in share.blocks:
                     if block not in share.paged:
                         self.blocks[block].to(self.devices[card])
-                stack.callback(self._slow(card, share).remove)
+                stack.callback(self._slow(card, [self.blocks[block] for block in share.blocks]).remove)
             pager = self._pager(cut, shares)
             if pager is not None:
                 stack.callback(pager.close)
@@ -241,11 +240,11 @@ class BenchRig:
             graphs=BlockGraphs() if who == "graphs" else None,
         ).install()
 
-    def _slow(self, card: int, share: Share) -> SlowBlocks:
+    def _slow(self, card: int, blocks: Sequence[WanShapedBlock]) -> SlowBlocks:
         extra = self.options.slowdown(card) - 1
         times = self.times[card]
         return SlowBlocks(
-            [self.blocks[block] for block in share.blocks] if extra > 0 else [],
+            blocks if extra > 0 else [],
             self.devices[card],
             forward_s=times.forward_s * extra,
             backward_s=times.backward_s * extra,
@@ -285,11 +284,26 @@ class BenchRig:
         return Transfers(link_bytes_per_s=played)
 
     def _calibration(self) -> Calibration:
+        args = self._call_of_a_block()
+        return calibrate(self.blocks[0], args, {}, devices=self.devices, boundary_bytes=self.boundary_bytes)
+
+    def _played(self, card: int) -> BlockTimes:
+        """A block on a card that is played slower, measured as it is played."""
+        if self.options.slowdown(card) == 1:
+            return self.times[card]
+        device, block = self.devices[card], self.blocks[0]
+        block.to(device)
+        slow = self._slow(card, [block])
+        times = time_block(block, self._call_of_a_block(), {}, device=device)
+        slow.remove()
+        block.to(self.devices[0])
+        return times
+
+    def _call_of_a_block(self) -> tuple[torch.Tensor, ...]:
         shape, home = self.options.shape, self.devices[0]
         x = torch.randn(1, self.options.num_tokens, shape.width, device=home).to(shape.dtype)
-        modulation = torch.zeros(1, 6, shape.width, device=home, dtype=shape.dtype)
-        args = (x, modulation, self._batch(0, home).text)
-        return calibrate(self.blocks[0], args, {}, devices=self.devices, boundary_bytes=self.boundary_bytes)
+        modulation = torch.randn(1, 6, shape.width, device=home).to(shape.dtype)
+        return x, modulation, self._batch(0, home).text
 
     def _batch(self, number: int, home: torch.device) -> BenchmarkBatch:
         return random_batch(self.options.shape, num_tokens=self.options.num_tokens, device=home, seed=number)

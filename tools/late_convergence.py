@@ -17,15 +17,19 @@ from pathlib import Path
 
 import torch
 
+from diffusionforce.datasets import read_folder
+from diffusionforce.engines.contract import Datasets
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import DeviceWork, InTurn, Piece, PieceRunner
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import HeldOutLoss
 from diffusionforce.engines.pocket.precision import training_precision
 from diffusionforce.engines.pocket.preparation import Materials, prepare
-from diffusionforce.engines.pocket.stepper import DivergedError, Stepper, stream_seed
+from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
 from diffusionforce.engines.pocket.weights import load_base
+from diffusionforce.errors import DivergedError
 from diffusionforce.job import Job, Profile, changed, dataset_folder, find_profile, read_profile
+from diffusionforce.pipeline.aside import Wrapper
 from diffusionforce.pipeline.executor.late import LateTrainer
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import even_placement
@@ -47,6 +51,11 @@ class LateRunner:
     def installed(self) -> AbstractContextManager[object]:
         """The blocks can be called while this is entered."""
         return self._executor
+
+    @property
+    def wrappers(self) -> Sequence[Wrapper]:
+        """No samples are made."""
+        return ()
 
     def num_pieces(self, batch_size: int, *, num_batches: int) -> int:
         """A batch stays whole."""
@@ -116,7 +125,11 @@ def main() -> int:
         held_out_dir=dataset_folder(held_out) if held_out else None,
         run_dir=Path("unused"),
     )
-    materials = prepare(job, load_base().text_encoder, announce=lambda message: None)
+    datasets = Datasets(
+        training=read_folder(job.dataset_dir),
+        held_out=read_folder(job.held_out_dir) if job.held_out_dir is not None else None,
+    )
+    materials = prepare(job, datasets, load_base().text_encoder, announce=lambda message: None)
     for rate in map(float, options.rates.split(",")):
         for seed in map(int, options.seeds.split(",")):
             for way in WAYS:

@@ -7,7 +7,6 @@ caller can offer. For each way every placement is estimated, and the best stands
 listed with its reason, and where nothing fits, the refusal names what is missing and the ways out that were computed.
 """
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,12 +14,12 @@ from typing import Literal
 from diffusionforce.rig import in_gb
 from diffusionforce.ugpum.estimate import Estimator, Kind, Placing, PlanCard, Stage, Variant, spread
 from diffusionforce.ugpum.forecast import Layout, Op
+from diffusionforce.ugpum.sharing import all_totals, subsets
 
 Mode = Literal["A", "B", "C"]
 KINDS: tuple[Kind, ...] = ("one card", "split", "one card + swap", "split + swap")
 
 MAX_CHUNKS_EACH = 5
-_EVERY_TOTAL_UP_TO = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,19 +258,11 @@ class _Search:
             return
         most = self.max_chunks_each if self.estimator.variant.num_microbatches > 1 else 1
         for size in range(2, num_cards + 1):
-            for cards in itertools.combinations(range(num_cards), size):
-                for totals in _compositions(num_blocks, size):
+            for cards in subsets(self.estimator.variant.block_s, size):
+                block_s = [self.estimator.variant.block_s[card] for card in cards]
+                for totals in all_totals(num_blocks, block_s):
                     for chunks_each in range(1, min(most, *totals) + 1):
                         yield Placing(cards=cards, totals=totals, chunks_each=chunks_each)
-
-
-def _compositions(num_blocks: int, num_cards: int) -> Iterator[tuple[int, ...]]:
-    """Blocks of each card, at least one: every way for two cards, a coarser grid for more."""
-    step = 1 if num_cards <= _EVERY_TOTAL_UP_TO else max(1, num_blocks // 16)
-    for cuts in itertools.combinations(range(1, num_blocks), num_cards - 1):
-        if all(cut % step == 0 for cut in cuts):
-            edges = (0, *cuts, num_blocks)
-            yield tuple(end - start for start, end in itertools.pairwise(edges))
 
 
 def _reason(candidate: Candidate, recommended: Candidate | None, wish: Wish) -> str:

@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
+from diffusionforce.engines.plans import RunPlan
 from diffusionforce.job import Job, Profile
 from diffusionforce.trainer.__main__ import main
 from diffusionforce.wire import Checkpoint, Done, HeldOut, Hello, Sample, Step, Stopped
@@ -43,7 +44,14 @@ class FakeEngine:
         """Accept every job."""
 
     def train(
-        self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls
+        self,
+        job: Job,
+        *,
+        datasets: Datasets,
+        output: Output,
+        report: Report,
+        controls: Controls,
+        plan: RunPlan | None = None,
     ) -> Done | Stopped:
         """Pretend to train."""
         num_steps = job.profile.training.steps

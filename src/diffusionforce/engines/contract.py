@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from diffusionforce.datasets import Dataset
+from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.subjects import JobSubjects
 from diffusionforce.job import Job
 from diffusionforce.wire import Done, Message, Stopped
@@ -80,11 +81,27 @@ class Engine(Protocol):
         ...
 
     def train(
-        self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls
+        self,
+        job: Job,
+        *,
+        datasets: Datasets,
+        output: Output,
+        report: Report,
+        controls: Controls,
+        plan: RunPlan | None = None,
     ) -> Done | Stopped:
         """Train, and return how it ended.
 
+        Args:
+            job: What to train, on what.
+            datasets: Its pictures, checked.
+            output: Where files go.
+            report: Takes the records.
+            controls: What the outside asks for.
+            plan: Where blocks go and how much each card may hold. None: as the engine thinks best, without limits.
+
         Raises:
+            CardMemoryError: Memory ran out; what can be saved has been.
             UserError: The run cannot go on; what was saved before stays.
         """
         ...

@@ -90,7 +90,7 @@ class SampleRoom:
             except BaseException as error:
                 # The frames of what failed hold its tensors, and the blocks need their place.
                 shortage = shortage_of(error)
-                _drop_locals(error)
+                drop_locals(error)
                 if shortage is None:
                     raise
             finally:
@@ -160,7 +160,7 @@ def spread(blocks: Sequence[int], num: int) -> frozenset[int]:
     return frozenset(blocks[int((index + 0.5) * len(blocks) / num)] for index in range(num))
 
 
-def _drop_locals(error: BaseException) -> None:
+def drop_locals(error: BaseException) -> None:
     """Empty the frames that an exception keeps, and those of what it was raised from; the line numbers stay."""
     links, seen = [error], set[int]()
     while links:

@@ -9,6 +9,7 @@ from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.musubi.models import MODELS
 from diffusionforce.engines.musubi.pin import engine_dir, read_pin
 from diffusionforce.engines.musubi.verification import verify
+from diffusionforce.engines.plans import RunPlan
 from diffusionforce.errors import EngineError, ProfileError
 from diffusionforce.job import Job
 
@@ -27,7 +28,16 @@ class MusubiEngine:
         """
         self._refuse(job)
 
-    def train(self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls) -> NoReturn:
+    def train(
+        self,
+        job: Job,
+        *,
+        datasets: Datasets,
+        output: Output,
+        report: Report,
+        controls: Controls,
+        plan: RunPlan | None = None,
+    ) -> NoReturn:
         """Refuse, like `check`.
 
         Raises:

@@ -7,7 +7,7 @@ It has what the large models have, so that the whole product can be used, tested
 - `objective`, `sampler`, `precision`: the loss, and pictures from noise.
 - `lora`: what is trained.
 - `dataset`, `preparation`, `batches`: from a folder to batches.
-- `division`, `devices`, `microbatches`: where the blocks lie, and how a step runs over several devices.
+- `division`, `devices`, `paging`, `microbatches`: where the blocks lie, and how a step runs over several devices.
 - `subjects`, `tracing`: what a run would do, for its forecast.
 - `schedule`, `stepper`, `results`, `training`: the run.
 

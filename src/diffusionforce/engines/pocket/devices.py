@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import psutil
 import torch
 
+from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.division import chunks_per_stage
 from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.model import PocketTransformer
@@ -51,18 +52,43 @@ def choose_devices(wanted: Sequence[str], *, num_blocks: int) -> tuple[torch.dev
     return devices
 
 
-def place(transformer: PocketTransformer, devices: Sequence[torch.device]) -> Placement:
-    """Move the transformer: its blocks evenly over the devices, everything else to the first.
+def even_placement_over(devices: Sequence[torch.device], *, num_blocks: int) -> Placement:
+    """The blocks evenly over the devices, in as many chunks as suit so many."""
+    chunks = chunks_per_stage(num_stages=len(devices), num_blocks=num_blocks)
+    return even_placement(num_blocks, devices, chunks_per_stage=chunks)
+
+
+def planned_placement(plan: RunPlan) -> Placement:
+    """The blocks where the plan wants them.
+
+    Raises:
+        DeviceError: The plan contradicts itself.
+    """
+    return Placement(
+        devices=tuple(torch.device(one.device) for one in plan.devices),
+        chunk_sizes=plan.chunk_sizes,
+        stage_of_chunk=plan.stage_of_chunk,
+    )
+
+
+def place(transformer: PocketTransformer, placement: Placement) -> None:
+    """Move the transformer: its blocks to their devices, everything else to the first.
 
     Raises:
         DeviceError: A tensor did not arrive where it was sent.
     """
-    num_blocks = len(transformer.blocks)
-    chunks = chunks_per_stage(num_stages=len(devices), num_blocks=num_blocks)
-    placement = even_placement(num_blocks, devices, chunks_per_stage=chunks)
-    transformer.to(placement.devices[0])
     place_blocks(transformer.blocks, placement)
+    in_blocks = {id(tensor) for tensor in (*transformer.blocks.parameters(), *transformer.blocks.buffers())}
+    for tensor in (*transformer.parameters(), *transformer.buffers()):
+        if id(tensor) not in in_blocks:
+            tensor.data = tensor.data.to(placement.devices[0])
     verify_placement(transformer.blocks, placement)
+
+
+def place_evenly(transformer: PocketTransformer, devices: Sequence[torch.device]) -> Placement:
+    """Move the transformer with its blocks evenly over the devices, and say where they are."""
+    placement = even_placement_over(devices, num_blocks=len(transformer.blocks))
+    place(transformer, placement)
     return placement
 
 
@@ -106,6 +132,12 @@ class Meters:
         """Begin to measure."""
         process = psutil.Process()
         return cls(tuple(dict.fromkeys(devices)), process, _cpu_seconds(process), time.perf_counter())
+
+    def forget_peaks(self) -> None:
+        """From now on the highest memory use of each card is that of what follows."""
+        for device in self.devices:
+            if device.type == "cuda":
+                torch.cuda.reset_peak_memory_stats(device)
 
     def read(self, work: Mapping[torch.device, DeviceWork]) -> tuple[DeviceReading, ...]:
         """Memory and load of each device since the last call.

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from diffusionforce.engines.pocket.division import pieces_of_batch
+from diffusionforce.pipeline.aside import Wrapper
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.router import Router
@@ -65,6 +66,11 @@ class PieceRunner(Protocol):
         """The blocks can be called while this is entered."""
         ...
 
+    @property
+    def wrappers(self) -> Sequence[Wrapper]:
+        """What wraps the blocks while they are installed, innermost first."""
+        ...
+
 
 class InTurn:
     """Everything on one device.
@@ -78,15 +84,16 @@ class InTurn:
     schedule = "single"
 
     def __init__(self, blocks: nn.ModuleList, placement: Placement, *, recompute: bool) -> None:
-        self._blocks = blocks
-        self._placement = placement
-        self._recompute = recompute
+        self._router = Router(blocks, placement, recompute=True) if recompute else None
 
     def installed(self) -> AbstractContextManager[object]:
         """The blocks can be called while this is entered."""
-        if not self._recompute:
-            return nullcontext()
-        return Router(self._blocks, self._placement, recompute=True).install()
+        return self._router.install() if self._router is not None else nullcontext()
+
+    @property
+    def wrappers(self) -> Sequence[Wrapper]:
+        """What wraps the blocks while they are installed."""
+        return [self._router] if self._router is not None else []
 
     def num_pieces(self, batch_size: int, *, num_batches: int) -> int:
         """A batch stays whole."""
@@ -124,6 +131,11 @@ class Pipelined:
     def installed(self) -> AbstractContextManager[object]:
         """The blocks can be called while this is entered."""
         return self._executor.install()
+
+    @property
+    def wrappers(self) -> Sequence[Wrapper]:
+        """What wraps the blocks while they are installed."""
+        return [self._executor]
 
     def num_pieces(self, batch_size: int, *, num_batches: int) -> int:
         """Enough pieces to keep all stages busy, as far as the batch has pictures."""

@@ -6,26 +6,40 @@ the training comes from generators on the CPU that are seeded by the job and use
 gives the same loss curve on a processor, one card or several, and samples made on the way change nothing.
 """
 
+import gc
 import time
 
 import torch
 
+from diffusionforce.engines.autopsy import out_of_memory, phase_of, skipped_samples, step_words
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
-from diffusionforce.engines.pocket.devices import Meters, choose_devices, place, placed_devices
+from diffusionforce.engines.limits import enforce
+from diffusionforce.engines.plans import RunPlan
+from diffusionforce.engines.pocket.devices import (
+    Meters,
+    choose_devices,
+    even_placement_over,
+    place,
+    placed_devices,
+    planned_placement,
+)
 from diffusionforce.engines.pocket.files import FAMILY, weights_path
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import InTurn, PieceRunner, Pipelined, piece_runner
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import HeldOutLoss
+from diffusionforce.engines.pocket.paging import installed
 from diffusionforce.engines.pocket.precision import Precision, limit_cpu_threads, sampling_precision, training_precision
 from diffusionforce.engines.pocket.preparation import SMALLEST_SET_TO_SPLIT, Materials, prepare
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
 from diffusionforce.engines.pocket.weights import check_weights, load_base
-from diffusionforce.errors import ProfileError
+from diffusionforce.errors import CardMemoryError, ProfileError
 from diffusionforce.job import Job
+from diffusionforce.pipeline.aside import SampleRoom, drop_locals
 from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.shortage import Shortage, shortage_of
 from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
 
 
@@ -49,19 +63,32 @@ class PocketEngine:
         choose_devices(profile.devices.use, num_blocks=config.num_blocks)
 
     def train(
-        self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls
+        self,
+        job: Job,
+        *,
+        datasets: Datasets,
+        output: Output,
+        report: Report,
+        controls: Controls,
+        plan: RunPlan | None = None,
     ) -> Done | Stopped:
         """Train, and return how it ended.
 
         Raises:
+            CardMemoryError: Memory ran out; the LoRA of the last good step has been saved.
             UserError: The run cannot go on; what was saved before stays.
         """
         limit_cpu_threads()
-        run = _Run(job, datasets=datasets, output=output, report=report, controls=controls)
+        run = _Run(job, datasets=datasets, output=output, report=report, controls=controls, plan=plan)
         try:
             return run.to_the_end()
         except _StopAsked:
             return run.stopped()
+        except (RuntimeError, MemoryError) as error:
+            shortage = shortage_of(error)
+            if shortage is None:
+                raise
+            raise run.out_of_memory(error, shortage) from None
 
 
 class _StopAsked(Exception):  # noqa: N818 - a request, not an error
@@ -71,8 +98,18 @@ class _StopAsked(Exception):  # noqa: N818 - a request, not an error
 class _Run:
     """One run, from its first picture to its last sample."""
 
-    def __init__(self, job: Job, *, datasets: Datasets, output: Output, report: Report, controls: Controls) -> None:
+    def __init__(
+        self,
+        job: Job,
+        *,
+        datasets: Datasets,
+        output: Output,
+        report: Report,
+        controls: Controls,
+        plan: RunPlan | None,
+    ) -> None:
         self._job = job
+        self._plan = plan
         self._datasets = datasets
         self._output = output
         self._report = report
@@ -84,9 +121,13 @@ class _Run:
         self._saved_path = ""
         self._lora: Lora | None = None
         self._held_out: HeldOutLoss | None = None
+        self._room: SampleRoom | None = None
+        self._doing = "while the model was loaded"
+        """For words about a failure; empty within steps."""
 
     def to_the_end(self) -> Done:
         """Run everything."""
+        enforce(self._plan.devices if self._plan is not None else ())
         self._announce(Preparing(stage="model", done=0, total=1))
         base = load_base(weights_path(self._job))
         materials = prepare(self._job, self._datasets, base.text_encoder, announce=self._announce)
@@ -95,7 +136,7 @@ class _Run:
         self._lora = self._attach(transformer)
         recompute = self._job.profile.training.gradient_checkpointing
         runner = piece_runner(transformer.blocks, placement, recompute=recompute)
-        with runner.installed():
+        with installed(transformer, placement, runner=runner, plan=self._plan) as self._room:
             return self._train(transformer, materials, placement, runner)
 
     def stopped(self) -> Stopped:
@@ -103,6 +144,28 @@ class _Run:
         if self._step > self._saved_step:
             self._save()
         return Stopped(step=self._step, lora=self._saved_path)
+
+    def out_of_memory(self, error: BaseException, shortage: Shortage) -> CardMemoryError:
+        """Keep what there is, and say what memory ran out at.
+
+        Args:
+            error: What was raised.
+            shortage: What was lacking.
+        """
+        at_steps = not self._doing
+        doing = step_words(error, step=self._step + 1) if at_steps else self._doing
+        drop_locals(error)
+        gc.collect()
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+        # The optimiser may have changed some matrices of the LoRA already, and others not.
+        is_whole = not at_steps or phase_of(error) != "optimizer"
+        if self._step > self._saved_step and is_whole:
+            self._save()
+        kept = f"The LoRA of step {self._saved_step} is saved." if self._saved_step else "Nothing had been trained yet."
+        dataset = self._job.profile.dataset
+        bucket = f"{dataset.width} x {dataset.height}, {self._job.profile.training.batch_size} at a time"
+        return out_of_memory(error, shortage, doing=doing, kept=kept, plan=self._plan, bucket=bucket)
 
     def _train(
         self, transformer: PocketTransformer, materials: Materials, placement: Placement, runner: PieceRunner
@@ -131,7 +194,7 @@ class _Run:
         self._run_steps(transformer, stepper, samples, Meters.of(placement.devices))
         self._save(is_final=True)
         after = self._measure(transformer)
-        samples.make(transformer, step=self._step, interrupt=self._interrupt)
+        self._make_samples(transformer, samples)
         return Done(
             step=self._step,
             lora=self._saved_path,
@@ -160,10 +223,11 @@ class _Run:
         time_left = TimeLeft(num_steps=profile.training.steps, sample_steps=sample_steps)
         transformer.train()
         if 0 in sample_steps:
-            self._make_samples(transformer, samples, time_left)
+            time_left.note_pass(self._make_samples(transformer, samples))
+        meters.forget_peaks()
         for step in range(1, profile.training.steps + 1):
             self._interrupt()
-            start_s = time.perf_counter()
+            start_s, self._doing = time.perf_counter(), ""
             result = stepper.take_step(step)
             seconds = time.perf_counter() - start_s
             self._step = step
@@ -193,18 +257,25 @@ class _Run:
             self._save()
             self._measure(transformer)
         if self._controls.take_sample_request() or is_sample_step:
-            self._make_samples(transformer, samples, time_left)
+            time_left.note_pass(self._make_samples(transformer, samples))
 
-    def _make_samples(self, transformer: PocketTransformer, samples: SampleMaker, time_left: TimeLeft) -> None:
-        start_s = time.perf_counter()
-        samples.make(transformer, step=self._step, interrupt=self._interrupt)
-        time_left.note_pass(time.perf_counter() - start_s)
+    def _make_samples(self, transformer: PocketTransformer, samples: SampleMaker) -> float:
+        """Make samples, or leave them out if they do not fit; the seconds that it took."""
+        start_s, doing = time.perf_counter(), self._doing
+        assert self._room is not None, "samples are made between installing and removing"
+        self._doing = "when blocks came back from making room for samples"
+        shortage = self._room.run(lambda: samples.make(transformer, step=self._step, interrupt=self._interrupt))
+        self._doing = doing
+        if shortage is not None:
+            self._report(skipped_samples(shortage, step=self._step, plan=self._plan))
+        return time.perf_counter() - start_s
 
     def _measure(self, transformer: PocketTransformer) -> float | None:
         """The held-out loss, reported; None without held-out pictures."""
         if self._held_out is None:
             return None
         was_training = transformer.training
+        self._doing = "while the held-out loss was measured"
         transformer.eval()
         loss = self._held_out.measure(transformer, on_pass=self._on_held_out_pass)
         transformer.train(was_training)
@@ -215,14 +286,18 @@ class _Run:
         self._announce(Preparing(stage="held_out", done=done, total=total, step=self._step))
 
     def _place(self, transformer: PocketTransformer) -> Placement:
-        devices = choose_devices(self._job.profile.devices.use, num_blocks=len(transformer.blocks))
-        placement = place(transformer, devices)
+        if self._plan is not None:
+            placement = planned_placement(self._plan)
+        else:
+            devices = choose_devices(self._job.profile.devices.use, num_blocks=len(transformer.blocks))
+            placement = even_placement_over(devices, num_blocks=len(transformer.blocks))
+        place(transformer, placement)
         self._announce(Preparing(stage="model", done=1, total=1))
         self._announce(
             Placed(
                 devices=placed_devices(transformer, placement),
                 num_blocks=placement.num_blocks,
-                schedule=InTurn.schedule if len(devices) == 1 else Pipelined.schedule,
+                schedule=InTurn.schedule if len(placement.devices) == 1 else Pipelined.schedule,
             )
         )
         return placement

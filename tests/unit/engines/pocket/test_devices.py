@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.support.pocket_models import TINY, tiny_transformer
 
-from diffusionforce.engines.pocket.devices import Meters, choose_devices, place, placed_devices
+from diffusionforce.engines.pocket.devices import Meters, choose_devices, place_evenly, placed_devices
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.errors import DeviceError
 
@@ -41,7 +41,7 @@ def test_more_devices_than_blocks_are_refused() -> None:
 
 def test_what_lies_where_is_read_from_the_tensors() -> None:
     transformer = tiny_transformer()
-    placement = place(transformer, [CPU, CPU, CPU])
+    placement = place_evenly(transformer, [CPU, CPU, CPU])
     Lora.attach(transformer, rank=2, alpha=2.0)
     placed = placed_devices(transformer, placement)
     assert [device.blocks for device in placed] == [(0,), (1, 2), (3,)]

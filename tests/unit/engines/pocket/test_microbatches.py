@@ -8,7 +8,7 @@ from tests.support.virtual_devices import real_gradients
 from torch import nn
 
 from diffusionforce.engines.pocket.dataset import prepare_world
-from diffusionforce.engines.pocket.devices import place
+from diffusionforce.engines.pocket.devices import place_evenly
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import InTurn, Pipelined, piece_runner
 from diffusionforce.engines.pocket.precision import Precision
@@ -35,7 +35,7 @@ def gradients_of_a_step(*, num_stages: int, batch_size: int, accumulation: int) 
     pictures = prepare_world(encoder, count=5, width_px=32, height_px=32, seed=1)
     materials = Materials(pictures=pictures, num_own=5, held_out=None, prompts=None, empty_prompt=encoder.encode([""]))
     transformer = tiny_transformer()
-    placement = place(transformer, [CPU] * num_stages)
+    placement = place_evenly(transformer, [CPU] * num_stages)
     lora = Lora.attach(transformer, rank=2, alpha=2.0, seed=1)
     for layer in lora.layers.values():
         nn.init.normal_(layer.lora_B, std=0.1, generator=torch.Generator().manual_seed(2))
@@ -73,11 +73,11 @@ def test_accumulated_batches_weigh_as_much_as_one_large_batch() -> None:
 
 def test_a_batch_is_cut_into_enough_pieces() -> None:
     transformer = tiny_transformer()
-    runner = piece_runner(transformer.blocks, place(transformer, [CPU, CPU]), recompute=False)
+    runner = piece_runner(transformer.blocks, place_evenly(transformer, [CPU, CPU]), recompute=False)
     assert isinstance(runner, Pipelined)
     assert runner.num_pieces(8, num_batches=1) == 4
     assert runner.num_pieces(2, num_batches=1) == 2
     assert runner.num_pieces(8, num_batches=4) == 1
-    single = piece_runner(transformer.blocks, place(transformer, [CPU]), recompute=False)
+    single = piece_runner(transformer.blocks, place_evenly(transformer, [CPU]), recompute=False)
     assert isinstance(single, InTurn)
     assert single.num_pieces(8, num_batches=1) == 1

@@ -1,6 +1,5 @@
 """Whole runs of the pocket engine, small enough for a test: 64 pixels, a few steps, the shipped weights."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,70 +7,15 @@ import pytest
 import torch
 from PIL import Image
 from tests.support.jobs import picture_folder, small_job
+from tests.support.pocket_runs import FakeControls, Run, tiny_job
 
-from diffusionforce.datasets import pictures, read_folder
-from diffusionforce.engines.contract import Datasets
+from diffusionforce.datasets import pictures
 from diffusionforce.engines.pocket.lora import load_lora
 from diffusionforce.engines.pocket.preparation import about_trigger
 from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.engines.pocket.weights import load_base
 from diffusionforce.errors import DeviceError, DivergedError, ProfileError, WeightsError
-from diffusionforce.job import Job
-from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Checkpoint, Done, HeldOut, Message, Placed, Sample, Step, Stopped, Warn
-
-
-class FakeControls:
-    """Requests that a test makes at will."""
-
-    def __init__(self) -> None:
-        self.stop_requested = False
-        self.save_asked = False
-        self.sample_asked = False
-
-    def take_save_request(self) -> bool:
-        asked, self.save_asked = self.save_asked, False
-        return asked
-
-    def take_sample_request(self) -> bool:
-        asked, self.sample_asked = self.sample_asked, False
-        return asked
-
-
-class Run:
-    """One run and what it reported."""
-
-    def __init__(self, job: Job, react: Callable[[Message, FakeControls], None] | None = None) -> None:
-        self.folder = RunFolder.create(job.run_dir, job)
-        self.messages: list[Message] = []
-        controls = FakeControls()
-
-        def report(message: Message) -> None:
-            self.messages.append(message)
-            if react:
-                react(message, controls)
-
-        engine = PocketEngine()
-        engine.check(job)
-        datasets = Datasets(
-            training=read_folder(job.dataset_dir),
-            held_out=read_folder(job.held_out_dir) if job.held_out_dir is not None else None,
-        )
-        self.end = engine.train(job, datasets=datasets, output=self.folder, report=report, controls=controls)
-
-    def of_kind(self, kind: type) -> list:
-        return [message for message in self.messages if isinstance(message, kind)]
-
-    @property
-    def losses(self) -> list[float]:
-        return [step.loss for step in self.of_kind(Step)]
-
-
-def tiny_job(folder: Path, **changes: Any) -> Job:
-    folder.mkdir(exist_ok=True)
-    small: dict[str, Any] = {"dataset__width": 64, "dataset__height": 64}
-    small |= {"samples__width": 64, "samples__height": 64, "samples__num_steps": 2}
-    return small_job(folder, **(small | changes))
 
 
 def test_a_run_from_first_to_last_message(tmp_path: Path) -> None:

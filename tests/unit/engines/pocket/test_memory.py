@@ -1,0 +1,200 @@
+"""Memory in runs of the pocket engine: blocks aside while samples are made, and what happens when it runs out."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+from tests.support.pocket_runs import Run, tiny_job
+
+from diffusionforce.engines import autopsy
+from diffusionforce.engines.plans import DevicePlan, RunPlan
+from diffusionforce.engines.pocket import results, stepper, training
+from diffusionforce.engines.pocket.model import PocketTransformer
+from diffusionforce.errors import CardMemoryError
+from diffusionforce.job import Job
+from diffusionforce.pipeline.pager.pager import Pager
+from diffusionforce.wire import Checkpoint, Done, Sample, Step, Warn
+
+NO_MEMORY = "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total capacity of 24 GiB"
+PROMPTS = ["Blob, waving", "a fox"]
+
+
+def plan(*, num_aside: tuple[int, int] = (0, 0), paged: frozenset[int] = frozenset()) -> RunPlan:
+    """Ten blocks over two logical devices, two chunks each, with one real-looking card for the words."""
+    devices = tuple(
+        DevicePlan(device="cpu", label=f"Part {index}", num_slots=2, num_aside=num)
+        for index, num in enumerate(num_aside)
+    )
+    return RunPlan(devices=devices, chunk_sizes=(2, 3, 3, 2), stage_of_chunk=(0, 1, 0, 1), paged=paged)
+
+
+def sampling_job(folder: Path) -> Job:
+    return tiny_job(
+        folder,
+        steps=3,
+        samples__prompts=PROMPTS,
+        samples__every_steps=1,
+        devices__use=["cpu", "cpu"],
+        training__gradient_checkpointing=True,
+        lora__dropout=0.2,
+    )
+
+
+@pytest.fixture(scope="module")
+def losses_without_samples(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+    job = sampling_job(tmp_path_factory.mktemp("plain") / "run")
+    silent = job.profile.samples.model_copy(update={"prompts": ()})
+    job = job.model_copy(update={"profile": job.profile.model_copy(update={"samples": silent})})
+    return Run(job, plan=plan()).losses
+
+
+def pixels(run: Run) -> list[bytes]:
+    found = []
+    for sample in run.of_kind(Sample):
+        with Image.open(run.folder.root / sample.path) as picture:
+            found.append(picture.tobytes())
+    return found
+
+
+@pytest.mark.parametrize("paged", [frozenset[int](), frozenset({0, 3, 4})])
+def test_samples_with_blocks_aside_change_neither_losses_nor_pictures(
+    tmp_path: Path, losses_without_samples: list[float], paged: frozenset[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[int] = []
+    step_aside = Pager.step_aside
+
+    def noting(self, aside) -> None:
+        moved.append(sum(len(blocks) for blocks in aside))
+        step_aside(self, aside)
+
+    resident = Run(sampling_job(tmp_path / "resident"), plan=plan())
+    monkeypatch.setattr(Pager, "step_aside", noting)
+    run = Run(sampling_job(tmp_path / "aside"), plan=plan(num_aside=(2, 3), paged=paged))
+    assert moved == [5] * 4  # At steps 0, 1, 2 and 3.
+    assert run.losses == losses_without_samples
+    assert len(pixels(run)) == 8 and pixels(run) == pixels(resident)
+    assert isinstance(run.end, Done)
+
+
+def test_samples_without_memory_are_left_out_with_a_word_and_the_training_goes_on(
+    tmp_path: Path, losses_without_samples: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, calls = results.sample_picture, list[int]()
+
+    def without_memory(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 4:  # The second prompt of step 1.
+            raise torch.OutOfMemoryError(NO_MEMORY)
+        return make(*args, **kwargs)
+
+    monkeypatch.setattr(results, "sample_picture", without_memory)
+    run = Run(sampling_job(tmp_path), plan=plan(num_aside=(1, 4)))
+    assert isinstance(run.end, Done)
+    assert run.losses == losses_without_samples
+    (warning,) = [warning for warning in run.of_kind(Warn) if "left out" in warning.sentence]
+    assert warning.sentence == "The samples of step 1 were left out: GPU 1 ran out of memory: 2.5 GB more did not fit."
+    assert warning.step == 1
+    assert [(sample.step, sample.prompt_index) for sample in run.of_kind(Sample)] == [
+        (0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (3, 0), (3, 1)
+    ]  # fmt: skip
+
+
+def test_a_sample_that_cannot_be_written_still_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args, **kwargs):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(results, "sample_picture", fail)
+    with pytest.raises(ZeroDivisionError):
+        Run(sampling_job(tmp_path), plan=plan(num_aside=(1, 1)))
+
+
+def failing_at(monkeypatch: pytest.MonkeyPatch, *, step: int, phase: str) -> None:
+    """Let a step run out of memory in its forward, backward or optimiser."""
+    take_step = stepper.Stepper.take_step
+
+    def fail(*_, **__):
+        raise torch.OutOfMemoryError(NO_MEMORY)
+
+    class FailsBackward(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, *gradients):
+            fail()
+
+    def taking(self, number):
+        if number == step:
+            if phase == "forward":
+                self._transformer.blocks[4].register_forward_pre_hook(fail)
+            elif phase == "backward":
+                self._transformer.blocks[4].register_forward_hook(lambda _m, _a, x: FailsBackward.apply(x))
+            else:
+                monkeypatch.setattr(importlib.import_module("torch.optim.adam"), "_single_tensor_adam", fail)
+        return take_step(self, number)
+
+    monkeypatch.setattr(stepper.Stepper, "take_step", taking)
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [
+        ("forward", "in the forward pass of step 3"),
+        ("backward", "in the backward pass of step 3"),
+        ("optimizer", "in the optimiser's step of step 3"),
+    ],
+)
+@pytest.mark.parametrize("use", [["cpu"], ["cpu", "cpu"]])
+def test_no_memory_in_a_step_ends_in_an_autopsy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, words: str, use: list[str]
+) -> None:
+    failing_at(monkeypatch, step=3, phase=phase)
+    planned = DevicePlan(
+        device="cuda:1", label="GPU 1 (RTX 3060)", budget_bytes=11 << 30, planned_bytes=10 << 30, total_bytes=12 << 30
+    )
+    even = RunPlan(devices=(planned,), chunk_sizes=(10,), stage_of_chunk=(0,))
+    job = tiny_job(tmp_path, steps=4, devices__use=use)
+    run = Run(job, begin=False)
+    monkeypatch.setattr(
+        training, "out_of_memory", lambda *args, **words: autopsy.out_of_memory(*args, **(words | {"plan": even}))
+    )
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 21 << 29)
+    monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda device: 11 << 30)
+    with pytest.raises(CardMemoryError) as caught:
+        run.train()
+    error = caught.value
+    assert error.sentence == (
+        f"GPU 1 (RTX 3060) ran out of memory {words} (64 x 64, 2 at a time): 2.5 GB more did not fit. Planned were "
+        "10 GB of 11 GB, it held up to 10.5 GB."
+    )
+    assert (error.device, error.wanted_bytes) == ("cuda:1", 5 << 29)
+    assert "Traceback" in error.detail and "wanted: 2684354560 bytes more" in error.detail
+    saved = [save.path for save in run.of_kind(Checkpoint)]
+    if phase == "optimizer":  # Half of the matrices may have been changed.
+        assert saved == []
+    else:
+        assert len(saved) == 1 and saved[0].endswith("_step_000002.safetensors")
+        assert error.hint == "The LoRA of step 2 is saved."
+    assert len(run.of_kind(Step)) == 2
+
+
+def test_no_memory_while_loading_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_, **__):
+        raise torch.OutOfMemoryError(NO_MEMORY)
+
+    monkeypatch.setattr("diffusionforce.engines.pocket.training.place", fail)
+    with pytest.raises(CardMemoryError, match=r"GPU 1 ran out of memory while the model was loaded") as caught:
+        Run(tiny_job(tmp_path))
+    assert caught.value.hint == "Nothing had been trained yet."
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_, **__):
+        raise RuntimeError("shapes cannot be multiplied")
+
+    monkeypatch.setattr(PocketTransformer, "forward", fail)
+    with pytest.raises(RuntimeError, match="shapes"):
+        Run(tiny_job(tmp_path))

@@ -18,7 +18,7 @@ import psutil
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -75,7 +75,7 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     window.resize(width, height)
                     window.show()
                     show(window, runs)
-                    QTest.qWait(SETTLE_MS)
+                    wait(SETTLE_MS)
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))
                     close(window)
@@ -141,11 +141,18 @@ def cut_short(folder: RunFolder, kind: str) -> None:
     folder.write_state(state.model_copy(update=changes))
 
 
+def wait(milliseconds: int) -> None:
+    """Let the window work for a while. `QTest.qWait` would keep its threads from working meanwhile."""
+    loop = QEventLoop()
+    QTimer.singleShot(milliseconds, loop.quit)
+    loop.exec()
+
+
 def wait_until(is_so: Callable[[], bool], *, limit_s: float = 10.0) -> None:
     """Let the window work until something is so, or the time is up."""
     end_s = time.monotonic() + limit_s
     while not is_so() and time.monotonic() < end_s:
-        QTest.qWait(50)
+        wait(50)
 
 
 def _plan(window: Window, _runs: dict[str, Path]) -> None:
@@ -176,7 +183,7 @@ def _plan_forecast(
         page.choose_profile(profile)
         page.choose_dataset("demo:rolwayne")
         wait_until(lambda: page.plan.dataset is not None)
-        QTest.qWait(SETTLE_MS)
+        wait(SETTLE_MS)
         if phase is not None:
             page.forecast.phases.choose(phase)
             page.forecast.phases.chosen.emit(phase)
@@ -200,7 +207,7 @@ def _run(kind: str) -> Callable[[Window, dict[str, Path]], None]:
 
 def _stopping(window: Window, runs: dict[str, Path]) -> None:
     _run("live")(window, runs)
-    QTest.qWait(SETTLE_MS)
+    wait(SETTLE_MS)
     window.run_place.live.notice.ask_stop()
 
 
@@ -208,7 +215,7 @@ def _gallery(kind: str) -> Callable[[Window, dict[str, Path]], None]:
     def show(window: Window, runs: dict[str, Path]) -> None:
         window.open_run(runs[kind])
         window.go("gallery")
-        QTest.qWait(SETTLE_MS)
+        wait(SETTLE_MS)
         window.gallery.grid.choose(Cell(0, 9 if kind == "done" else 1))
 
     return show
@@ -236,7 +243,7 @@ def _gallery_empty(window: Window, runs: dict[str, Path]) -> None:
 def _history_empty(window: Window, runs: dict[str, Path]) -> None:
     os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"] / "nowhere")
     window.go("history")
-    QTest.qWait(SETTLE_MS)
+    wait(SETTLE_MS)
     os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"].parents[1])
 
 
@@ -249,12 +256,12 @@ def _datasets(window: Window, _runs: dict[str, Path]) -> None:
     page = window.place("datasets")
     assert isinstance(page, DatasetsPage)
     page.choose("demo:rolwayne")
-    QTest.qWait(SETTLE_MS * 2)
+    wait(SETTLE_MS * 2)
 
 
 def _rig(window: Window, _runs: dict[str, Path]) -> None:
     window.go("rig")
-    QTest.qWait(9000)
+    wait(9000)
 
 
 SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {

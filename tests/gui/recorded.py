@@ -30,6 +30,7 @@ from diffusionforce.wire import (
     Warn,
     encode,
 )
+from diffusionforce.wire.messages import Compared, ComparedDevice, Planned, PlannedDevice
 
 End = Literal["running", "done", "stopped", "failed", "crashed"]
 PROMPTS = (
@@ -95,6 +96,8 @@ def messages(root: Path, *, upto: int, steps: int = 300, cards: bool = True, eve
     yield Hello(product="0.1.0", pid=1, engine="pocket", profile_name="pocket-demo", run_dir=str(root), num_steps=steps)
     yield Preparing(stage="model", done=1, total=1)
     yield Preparing(stage="pictures", done=12, total=12)
+    if cards:
+        yield planned()
     yield Placed(devices=_placement(devices, cards=cards), num_blocks=10, schedule="interleaved")
     yield HeldOut(step=0, loss=0.0605)
     yield from _samples(root, 0, share=0.0)
@@ -109,10 +112,53 @@ def messages(root: Path, *, upto: int, steps: int = 300, cards: bool = True, eve
             eta_s=(steps - step) * 0.33 + 8,
             devices=_readings(devices, rng, cards=cards),
         )
+        if cards and step == 2:
+            yield compared()
         if step % every == 0:
             yield Checkpoint(step=step, path=f"checkpoints/pocket-demo-{step:06d}.safetensors", size_bytes=1_238_000)
             yield HeldOut(step=step, loss=0.0376 + 0.0229 * math.exp(-step / 80))
             yield from _samples(root, step, share=step / steps)
+
+
+def planned() -> Planned:
+    """Return the plan of the recorded run on two cards."""
+    return Planned(
+        words="split, bf16 weights, 2 micro-batches",
+        mode="A",
+        devices=(
+            PlannedDevice(
+                device="cuda:0",
+                label="GPU 0 (RTX 4070 Ti SUPER)",
+                total_bytes=16 * GIB,
+                planned_bytes=int(14.7 * GIB),
+            ),
+            PlannedDevice(
+                device="cuda:1", label="GPU 1 (RTX 3060)", total_bytes=12 * GIB, planned_bytes=int(7.5 * GIB)
+            ),
+        ),
+        step_s=0.32,
+    )
+
+
+def compared() -> Compared:
+    """Return what the first steps of the recorded run showed: one card holds more than was forecast."""
+    return Compared(
+        step=2,
+        devices=(
+            ComparedDevice(
+                device="cuda:0",
+                label="GPU 0 (RTX 4070 Ti SUPER)",
+                planned_bytes=int(14.7 * GIB),
+                seen_bytes=int(14.6 * GIB),
+            ),
+            ComparedDevice(
+                device="cuda:1", label="GPU 1 (RTX 3060)", planned_bytes=int(7.5 * GIB), seen_bytes=int(8.4 * GIB)
+            ),
+        ),
+        planned_s=0.32,
+        seen_s=0.33,
+        causes=("GPU 1 holds 0.9 GB more than forecast: its libraries reserve more than on other cards.",),
+    )
 
 
 def _placement(devices: tuple[str, ...], *, cards: bool) -> tuple[DevicePlacement, ...]:

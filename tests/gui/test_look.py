@@ -5,15 +5,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtGui import QFontInfo
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
+from tests.support import forecasts
 
 from diffusionforce.gui import theme
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Elided
+from diffusionforce.wire.forecast import Forecast
 
 WAIT_MS = 20_000
 SIZES = ((1440, 900), (1100, 720), (1920, 1080))
@@ -71,6 +73,25 @@ def show_refusal(window: Window, _path: Path) -> None:
     window.run_place.plan.choose_profile("wan21-14b")
 
 
+def show_forecast(answer: Forecast) -> Callable[[Window, Path], None]:
+    def show(window: Window, path: Path) -> None:
+        (path / "answer.json").write_text(answer.model_dump_json(), encoding="utf-8")  # What `foretold` answers with.
+        page = window.run_place.plan
+        page.choose_dataset("demo:rolwayne")
+        wait_for(lambda: page.forecaster.status.current is not None)
+
+    return show
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    loop, timer = QEventLoop(), QTimer()
+    timer.timeout.connect(lambda: loop.quit() if is_so() else None)
+    timer.start(20)
+    QTimer.singleShot(WAIT_MS, loop.quit)
+    loop.exec()
+    assert is_so()
+
+
 def show_question(window: Window, path: Path) -> None:
     show_run("running")(window, path)
     window.run_place.live.notice.ask_stop()
@@ -79,6 +100,10 @@ def show_question(window: Window, path: Path) -> None:
 SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "plan": show_place("run"),
     "refusal": show_refusal,
+    "forecast fits": show_forecast(forecasts.forecast()),
+    "forecast pages": show_forecast(forecasts.paging()),
+    "forecast refused": show_forecast(forecasts.refused()),
+    "forecast of a processor": show_forecast(forecasts.without_cards()),
     "live": show_run("running"),
     "question": show_question,
     "done": show_run("done"),

@@ -219,14 +219,50 @@ def without_cards() -> Forecast:
         title="Pocket demo",
         engine="pocket",
         num_blocks=10,
-        rig=(),
+        rig=(
+            ForecastCard(
+                device="cpu",
+                label="Processor",
+                total_bytes=gib(23.5),
+                taken_bytes=gib(1),
+                reserve_bytes=gib(3.2),
+                budget_bytes=gib(19.3),
+            ),
+        ),
         ram_total_bytes=gib(23.5),
-        ram_usable_bytes=gib(20),
+        ram_usable_bytes=0,
         times="unknown",
         phases=(
-            PhaseNeed(phase="caching", cards=(), ram_bytes=310 * MIB),
-            PhaseNeed(phase="training", cards=(), ram_bytes=640 * MIB),
-            PhaseNeed(phase="sampling", cards=(), ram_bytes=520 * MIB),
+            PhaseNeed(phase="caching", cards=(_small(activations=13),), ram_bytes=492 * MIB),
+            PhaseNeed(phase="training", cards=(_small(activations=116),), ram_bytes=474 * MIB),
+            PhaseNeed(phase="sampling", cards=(_small(activations=12),), ram_bytes=474 * MIB),
         ),
-        ways=(),
+        ways=(
+            Way(
+                words="on the processor, fp32 weights, 1 micro-batch",
+                kind="one card",
+                mode="A",
+                weights="fp32",
+                num_microbatches=1,
+                schedule="turns",
+                fits=True,
+                recommended=True,
+                reason="The fastest way that fits.",
+                step_s=None,
+                cards=(WayCard(device="cpu", num_blocks=10, num_paged=0, needed_bytes=636 * MIB, missing_bytes=0),),
+                chunk_sizes=(10,),
+                card_of_chunk=(0,),
+            ),
+        ),
+        notes=("No NVIDIA card was found, so the training runs on the processor.",),
+    )
+
+
+def _small(*, activations: int) -> CardNeed:
+    return CardNeed(
+        weights_bytes=32 * MIB,
+        trained_bytes=2 * MIB,
+        optimizer_bytes=5 * MIB,
+        activation_bytes=activations * MIB,
+        constant_bytes=452 * MIB,
     )

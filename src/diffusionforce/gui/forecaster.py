@@ -4,7 +4,6 @@ The process loads the model's own code on fake tensors, which the window must no
 in bursts, so a moment is waited before one is started, and the one for a former choice is ended.
 """
 
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,17 +14,12 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui.model import forecast_answer
 from diffusionforce.gui.model.forecast_desk import ForecastDesk, ForecastStatus, key_of
 from diffusionforce.job import Job, write_job
-from diffusionforce.wire import PASSING_JOB_NAME, child_environment
+from diffusionforce.wire import child_environment, forecast_command
 from diffusionforce.wire.forecast import Forecast
 
 DEBOUNCE_MS = 300
 LIMIT_S = 120.0
 END_WAIT_MS = 3000
-
-
-def forecast_command(job_file: Path) -> list[str]:
-    """Return the command line of a process that makes the forecast of a job."""
-    return [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer.forecasting", str(job_file)]
 
 
 class ForecastChild(QObject):
@@ -52,7 +46,7 @@ class ForecastChild(QObject):
             ProfileError: A path in the job cannot be written to a file.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="diffusionforce-forecast-", ignore_cleanup_errors=True)
-        job_file = Path(self._folder.name) / PASSING_JOB_NAME
+        job_file = Path(self._folder.name) / "job.toml"
         write_job(job_file, job)
         environment = QProcessEnvironment()
         for name, value in child_environment().items():

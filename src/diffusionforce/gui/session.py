@@ -1,5 +1,6 @@
 """One run in the window, whether its trainer is our child or somebody else's: a model, and signals to paint by."""
 
+import contextlib
 import tempfile
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import long_title, run_title
 from diffusionforce.job import Job, read_job, write_job
-from diffusionforce.runs import RunFolder
-from diffusionforce.wire import Command, Hello, Message
+from diffusionforce.runs import RunFolder, claimed_run_dir, runs_root
+from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message
 
 REPAINT_MS = 100
 LAST_WORDS_BYTES = 4096
@@ -37,7 +38,8 @@ class RunSession(QObject):
         self.model, self.root, self.is_own = model, root, is_own
         self._child: TrainerChild | None = None
         self._follower: RunFollower | None = None
-        self._job_folder: tempfile.TemporaryDirectory[str] | None = None
+        # What must stay while the trainer starts: the file with its job, and its claim on a run folder.
+        self._kept = contextlib.ExitStack()
         # At most ten repaints a second, however fast the steps are.
         self._repaint = QTimer(self)
         self._repaint.setSingleShot(True)
@@ -45,12 +47,33 @@ class RunSession(QObject):
         self._repaint.timeout.connect(self.changed)
 
     @classmethod
-    def start(cls, job: Job, *, parent: QObject | None = None, command: list[str] | None = None) -> "RunSession":
-        """Start a trainer on a job; `command` is another program, for tests."""
-        session = cls(RunModel(job), job.run_dir, is_own=True, parent=parent)
-        session._job_folder = tempfile.TemporaryDirectory(prefix="diffusionforce-job-", ignore_cleanup_errors=True)
-        job_file = Path(session._job_folder.name) / "job.toml"
-        write_job(job_file, job)
+    def start(
+        cls,
+        job: Job,
+        *,
+        parent: QObject | None = None,
+        command: list[str] | None = None,
+    ) -> "RunSession":
+        """Start a trainer on a job.
+
+        Args:
+            job: What to train. A run folder among the others is made here, named anew if somebody was faster.
+            parent: Owner of the session.
+            command: Another program than the trainer, for tests.
+
+        Raises:
+            RunFolderError: The data folder may not be written to.
+            DiskError: The disk is full.
+        """
+        with contextlib.ExitStack() as kept:
+            if job.run_dir.parent == runs_root() and not job.run_dir.exists():
+                run_dir = kept.enter_context(claimed_run_dir(job.profile_name))
+                job = job.model_copy(update={"run_dir": run_dir})
+            folder = tempfile.TemporaryDirectory(prefix="diffusionforce-job-", ignore_cleanup_errors=True)
+            job_file = Path(kept.enter_context(folder)) / PASSING_JOB_NAME
+            write_job(job_file, job)
+            session = cls(RunModel(job), job.run_dir, is_own=True, parent=parent)
+            session._kept = kept.pop_all()
         child = TrainerChild(session)
         child.message_received.connect(session._on_message)
         child.log_received.connect(session._on_log)
@@ -168,9 +191,7 @@ class RunSession(QObject):
             self._repaint.start()
 
     def _clean_up(self) -> None:
-        if self._job_folder is not None:
-            self._job_folder.cleanup()
-            self._job_folder = None
+        self._kept.close()
 
 
 def _last_words(path: Path) -> str:

@@ -163,8 +163,13 @@ class Window(QWidget):
         self.setFocus()
 
     def start_run(self, job: Job) -> None:
-        """Start a trainer and show its run."""
-        self._take_session(RunSession.start(job, parent=self))
+        """Start a trainer and show its run; a place for it that cannot be made is said in a banner."""
+        try:
+            session = RunSession.start(job, parent=self)
+        except UserError as error:
+            self.notices.say("err", error.sentence, error.hint)
+            return
+        self._take_session(session)
 
     def open_run(self, path: Path) -> None:
         """Show the run in a folder; a folder that holds none is said in a banner."""

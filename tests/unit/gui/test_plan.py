@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from tests.gui import recorded
+from tests.support import forecasts
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.errors import DatasetError
+from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
-from diffusionforce.gui.model.plan_words import about_trigger, facts, short_facts, what_will_happen
+from diffusionforce.gui.model.plan_words import about_trigger, facts, memory_refusal, short_facts, what_will_happen
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile
 
 
@@ -151,3 +153,51 @@ def test_what_will_happen_is_told_in_order(plan: Plan):
         "Draw previews every 100 steps and at the end",
         "Save the LoRA every 100 steps and at the end",
     ]
+
+
+def test_a_run_that_does_not_fit_cannot_start_and_says_why(plan: Plan):
+    plan.memory = ForecastStatus(forecast=forecasts.refused(), is_current=True)
+    assert plan.start_reason().startswith("The memory does not suffice. GPU 0 (RTX 4070 Ti SUPER) needs 3.0 GB more")
+    assert "Choose fp8 weights" in plan.start_reason()
+
+
+def test_a_former_refusal_does_not_keep_another_choice_from_starting(plan: Plan):
+    plan.memory = ForecastStatus(forecast=forecasts.refused(), is_checking=True)
+    assert plan.start_reason() == ""
+    assert any(check.text == "Working out the memory" for check in plan.checks())
+
+
+def test_a_forecast_that_failed_is_a_warning_only(plan: Plan):
+    plan.memory = ForecastStatus(problem=DatasetError("No.", hint="Try again."))
+    assert plan.start_reason() == ""
+    assert [check.hint for check in plan.checks() if check.tone == "warn"] == ["No. Try again."]
+
+
+def test_a_forecast_that_fits_is_a_line_of_the_checklist(plan: Plan):
+    plan.memory = ForecastStatus(forecast=forecasts.forecast(), is_current=True)
+    assert "Fits on 2 cards" in [check.text for check in plan.checks()]
+    plan.memory = ForecastStatus(forecast=forecasts.without_cards(), is_current=True)
+    assert "Fits in memory" in [check.text for check in plan.checks()]
+
+
+def test_a_forecast_needs_a_profile_and_a_dataset_that_are_good(plan: Plan):
+    job = plan.forecast_job()
+    assert job is not None
+    assert job.dataset_dir == plan.dataset_dir
+    plan.dataset = None
+    assert plan.forecast_job() is None
+
+
+def test_a_refusal_lists_what_is_missing_and_what_would_help():
+    title, text = memory_refusal(forecasts.refused())
+    assert title == "Training would run out of memory"
+    assert text.splitlines()[0].endswith("GPU 1 (RTX 3060) needs 1.2 GB more for training.")
+    assert text.splitlines()[1:3] == ["What would help:", "•  Choose fp8 weights: it fits, with 1.1 GB to spare."]
+    one = forecasts.refused().model_copy(update={"refusal": ("GPU 0 needs 1 GB more.",), "ways_out": ()})
+    assert memory_refusal(one) == ("GPU 0 needs 1 GB more.", "")
+
+
+def test_a_new_run_folder_has_no_name_before_the_start(plan: Plan, folder: Path):
+    assert plan.output_words[0] == "A new folder"
+    plan.output = folder.parent / "mine"
+    assert plan.output_words == ("mine", str(folder.parent))

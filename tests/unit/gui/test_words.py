@@ -92,3 +92,16 @@ def test_how_long_ago_is_said_coarsely():
 def test_one_thing_has_no_plural():
     assert words.count(1, "picture") == "1 picture"
     assert words.count(1200, "picture") == "1,200 pictures"
+
+
+@pytest.mark.parametrize(
+    ("num_bytes", "exact", "whole"),
+    [
+        (512, "512 B", "512 B"),
+        (300 * 1024**2, "300.0 MB", "300 MB"),
+        (int(14.618 * 1024**3), "14.62 GB", "14.6 GB"),
+        (int(15.99 * 1024**3), "15.99 GB", "16 GB"),
+    ],
+)
+def test_sizes_are_exact_in_a_tool_tip_and_round_in_a_name(num_bytes: int, exact: str, whole: str):
+    assert (words.exact_size(num_bytes), words.round_size(num_bytes)) == (exact, whole)

@@ -1,5 +1,6 @@
 """The devices of a run: what each holds, and its readings over the last minute."""
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -7,6 +8,7 @@ from diffusionforce.gui.model.words import ranges
 from diffusionforce.wire import DevicePlacement, DeviceReading, Placed, Span
 
 HISTORY = 60
+_LABEL = re.compile(r"(?P<short>[^(]+?) \((?P<name>.+)\)")
 
 
 @dataclass(kw_only=True)
@@ -126,6 +128,12 @@ def _labels(devices: list[str]) -> list[str]:
             stage += 1
             labels.append(f"CPU, stage {stage}" if num_cpu > 1 else "CPU")
     return labels
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """Return `GPU 0` and `RTX 4060 Ti` of `GPU 0 (RTX 4060 Ti)`; the name is empty where there is none."""
+    match = _LABEL.fullmatch(label)
+    return (match["short"], match["name"]) if match else (label, "")
 
 
 def short_name(name: str) -> str:

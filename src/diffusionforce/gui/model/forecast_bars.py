@@ -5,13 +5,12 @@ hold. Where the two would overlap, the part that is too much is a segment of its
 card.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from diffusionforce.gui.model import words
-from diffusionforce.gui.model.devices import short_name
+from diffusionforce.gui.model.devices import short_name, split_label
 from diffusionforce.rig import Card
 from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, Phase, PhaseNeed
 
@@ -38,7 +37,6 @@ KIND_WORDS: dict[Kind, str] = {
     "free": "Free",
 }
 TIGHT_BYTES = 300 * 1024**2
-_LABEL = re.compile(r"(?P<short>[^(]+?) \((?P<name>.+)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,25 +196,34 @@ def card_bars(forecast: Forecast, phase: Phase) -> tuple[NeedBar, ...]:
 
 
 def ram_bar(forecast: Forecast, phase: Phase) -> NeedBar:
-    """Return the bar of RAM."""
+    """Return the bar of RAM.
+
+    What may be used is what may be locked for blocks; a need that is not locked may go beyond it.
+    """
     needed = phase_of(forecast, phase).ram_bytes
-    what = "Blocks in RAM" if forecast.rig else "Model and pictures"
+    fits = max(forecast.ram_usable_bytes, min(needed, forecast.ram_total_bytes))
     return NeedBar(
         index=None,
         label="RAM",
         name=words.round_size(forecast.ram_total_bytes),
         parts=(("ram", needed),) if needed else (),
-        lines=(f"{what} {words.exact_size(needed)}",) if needed else (),
+        lines=(f"Blocks, program and pictures {words.exact_size(needed)}",) if needed else (),
         total_bytes=forecast.ram_total_bytes,
         reserve_bytes=0,
-        budget_bytes=forecast.ram_usable_bytes,
+        budget_bytes=forecast.ram_usable_bytes if forecast.refusal else fits,
         other="Left to the system",
     )
 
 
+def is_on_processor(forecast: Forecast) -> bool:
+    """Tell whether the processor does everything; RAM is its memory then."""
+    return all(card.device == "cpu" for card in forecast.rig)
+
+
 def all_bars(forecast: Forecast, phase: Phase) -> tuple[NeedBar, ...]:
-    """Return the bars of all cards, and that of RAM."""
-    return (*card_bars(forecast, phase), ram_bar(forecast, phase))
+    """Return the bars of all cards, and that of RAM unless it is the processor's own."""
+    bars = card_bars(forecast, phase)
+    return bars if forecast.rig and is_on_processor(forecast) else (*bars, ram_bar(forecast, phase))
 
 
 def kinds_shown(forecast: Forecast) -> tuple[Kind, ...]:
@@ -233,9 +240,16 @@ def phase_to_look_at(forecast: Forecast) -> Phase:
 
 
 def tightest(forecast: Forecast) -> tuple[Phase, NeedBar] | None:
-    """Return the phase and the card, or RAM, with the least to spare; None where nothing is used."""
+    """Return the phase and the card, or RAM, with the least to spare; None where nothing is used.
+
+    A phase that is left out because it does not fit is not looked at.
+    """
     used: list[tuple[Phase, NeedBar]] = [
-        (phase, bar) for phase in phases_of(forecast) for bar in all_bars(forecast, phase) if bar.is_used
+        (phase, bar)
+        for phase in phases_of(forecast)
+        if phase_of(forecast, phase).fits or forecast.refusal
+        for bar in all_bars(forecast, phase)
+        if bar.is_used
     ]
     return min(used, key=lambda pair: pair[1].spare_bytes, default=None)
 
@@ -249,8 +263,23 @@ def summary(forecast: Forecast) -> tuple[str, str]:
     amount, moment = words.size(abs(bar.spare_bytes)), PHASE_MOMENTS[phase]
     if bar.spare_bytes < 0:
         return "err", f"{bar.label} lacks {amount} {moment}."
-    place = "of RAM" if bar.index is None else f"on {bar.label}"
-    return bar.tone or "ok", f"Every phase fits. The tightest moment leaves {amount} {place}, {moment}."
+    place = "of RAM" if bar.index is None or is_on_processor(forecast) else f"on {bar.label}"
+    tone = bar.tone or ("ok" if left_out(forecast) is None else "warn")
+    first = left_out(forecast) or "Every phase fits."
+    return tone, f"{first} The tightest moment leaves {amount} {place}, {moment}."
+
+
+def left_out(forecast: Forecast) -> str | None:
+    """Return a sentence about phases that do not fit beside the training, None where all do."""
+    lacking = [PHASE_WORDS[phase] for phase in phases_of(forecast) if not phase_of(forecast, phase).fits]
+    return f"{' and '.join(lacking)} would not fit and are left out." if lacking else None
+
+
+def lines_of(forecast: Forecast) -> tuple[tuple[str, str], ...]:
+    """Return what is to be said under the bars, tone and sentence each, the most telling first."""
+    aside = aside_words(forecast)
+    said = [summary(forecast), *([("info", aside)] if aside else [])]
+    return (*said, *(("info", note) for note in forecast.notes))
 
 
 def aside_words(forecast: Forecast) -> str:
@@ -266,12 +295,11 @@ def aside_words(forecast: Forecast) -> str:
 
 def short_label(card: ForecastCard) -> str:
     """Return `GPU 0` of `GPU 0 (RTX 4060 Ti)`."""
-    match = _LABEL.fullmatch(card.label)
-    return match["short"] if match else card.label
+    return split_label(card.label)[0]
 
 
 def _card_bar(index: int, card: ForecastCard, need: CardNeed) -> NeedBar:
-    match = _LABEL.fullmatch(card.label)
+    label, name = split_label(card.label)
     parts: tuple[tuple[Kind, int], ...] = (
         ("weights", need.weights_bytes),
         ("trained", need.trained_bytes + need.optimizer_bytes + need.gradient_bytes),
@@ -281,8 +309,8 @@ def _card_bar(index: int, card: ForecastCard, need: CardNeed) -> NeedBar:
     )
     return NeedBar(
         index=index,
-        label=short_label(card),
-        name=_with_size(match["name"] if match else "", card.total_bytes),
+        label=label,
+        name=_with_size(name, card.total_bytes),
         parts=tuple((kind, num_bytes) for kind, num_bytes in parts if num_bytes),
         lines=tuple(_lines(need)),
         total_bytes=card.total_bytes,

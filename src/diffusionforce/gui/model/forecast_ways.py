@@ -1,13 +1,15 @@
 """The ways to train that a forecast compares, as lines of a list: the best of each kind, then the rest."""
 
+import re
 from dataclasses import dataclass
 
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.forecast_bars import short_label
 from diffusionforce.wire.forecast import Forecast, Way
 
-SAME_SHARE = 0.03
+SAME_SHARE = 0.05
 """Ways whose speeds differ by less are called equally fast: a prediction is no better than that."""
+_NAME = re.compile(r" \([^)]*\)")
 SPEED_SOURCES = {
     "measured": "Measured on this PC",
     "catalogue": "From the cards' data sheets",
@@ -78,11 +80,11 @@ def step_seconds(seconds: float | None) -> str:
 
 
 def _line(forecast: Forecast, way: Way, *, longest_s: float) -> WayLine:
-    kind, _, details = way.words.partition(", ")
+    title, details = _title_and_details(way)
     is_timed = way.fits and way.step_s is not None and longest_s > 0
     return WayLine(
-        title=kind[:1].upper() + kind[1:],
-        details=details.replace(" weights", ""),
+        title=title,
+        details=details,
         fits=way.fits,
         is_recommended=way.recommended,
         speed=step_seconds(way.step_s) if way.fits else "Won't fit",
@@ -100,11 +102,16 @@ def _relation(recommended: Way | None, way: Way) -> str:
     ratio = way.step_s / recommended.step_s
     if abs(ratio - 1) < SAME_SHARE:
         return "as fast"
-    return f"{ratio:.1f}× slower" if ratio >= 1.05 else f"{words.percent(abs(ratio - 1))} {_comparative(ratio)}"
+    return f"{ratio:.1f}× slower" if ratio > 1 else f"{1 / ratio:.1f}× faster"
 
 
-def _comparative(ratio: float) -> str:
-    return "slower" if ratio > 1 else "faster"
+def _title_and_details(way: Way) -> tuple[str, str]:
+    """Return `Split` and `bf16, 4 micro-batches` of `split, bf16 weights, 4 micro-batches`."""
+    head, _, rest = way.words.partition(", ")
+    title = way.kind if head.startswith(way.kind) else head
+    where = _NAME.sub("", head.removeprefix(title)).strip()
+    details = ", ".join(filter(None, (where, rest.replace(" weights", ""))))
+    return title[:1].upper() + title[1:], details
 
 
 def _lacks(forecast: Forecast, way: Way) -> str:

@@ -140,6 +140,11 @@ class Plan:
         return self._suggested
 
     @property
+    def output_words(self) -> tuple[str, str]:
+        """Name of the run folder and where it lies; a new one gets its name, the time, when the run starts."""
+        return ("A new folder" if self.output is None else self.output_dir.name), str(self.output_dir.parent)
+
+    @property
     def held_out_dir(self) -> Path | None:
         """Folder with the held-out pictures: the profile's own belong to the profile's own dataset only."""
         fitted = self.fitted_profile
@@ -224,7 +229,8 @@ class Plan:
             return [Check(tone="err", text="The memory does not suffice", hint=hint)]
         tone, sentence = forecast_bars.summary(forecast)
         way = forecast.recommended
-        on = "in memory" if not forecast.rig or way is None else f"on {words.count(len(way.cards), 'card')}"
+        on_processor = way is None or forecast_bars.is_on_processor(forecast)
+        on = "in memory" if on_processor or way is None else f"on {words.count(len(way.cards), 'card')}"
         return [Check(tone="warn" if tone == "warn" else "ok", text=f"Fits {on}", hint=sentence)]
 
     def _dataset_checks(self) -> list[Check]:

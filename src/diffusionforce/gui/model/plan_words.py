@@ -103,7 +103,9 @@ def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
         events.append(("camera", f"Draw previews {when}", _prompt_words(plan, profile)))
     saves = profile.checkpoints.every_steps
     when = f"every {saves:,} steps and at the end" if 0 < saves < profile.training.steps else "at the end"
-    events.append(("download", f"Save the LoRA {when}", f"Into {plan.output_dir}"))
+    name, place = plan.output_words
+    where = f"Into {name.lower()} in {place}" if plan.output is None else f"Into {plan.output_dir}"
+    events.append(("download", f"Save the LoRA {when}", where))
     return events
 
 

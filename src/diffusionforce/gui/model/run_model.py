@@ -31,6 +31,7 @@ from diffusionforce.wire import (
     Stopped,
     Warn,
 )
+from diffusionforce.wire.messages import Compared, Planned
 
 Phase: TypeAlias = Literal[
     "starting", "preparing", "training", "sampling", "measuring", "finishing", "stopping", "ended"
@@ -74,6 +75,8 @@ class RunModel:
         self.preparing: Preparing | None = None
         self.last_step: Step | None = None
         self.devices = DeviceList()
+        self.planned: Planned | None = None
+        self.compared: Compared | None = None
         self.losses = LossCurve()
         self.samples = SampleTable()
         self.saved: list[SavedLora] = []
@@ -101,6 +104,11 @@ class RunModel:
                     self.write_log(f"The trainer speaks version {message.protocol}, this window {PROTOCOL_VERSION}.")
             case Preparing():
                 self._prepare(message)
+            case Planned():
+                self.planned = message
+                self.write_log(f"Planned: {message.words}")
+            case Compared():
+                self.compared = message
             case Placed():
                 self.devices.place(message)
                 self.write_log(f"Placed: {self.devices.sentence()}")

@@ -60,6 +60,7 @@ class ForecastCard(Card):
         self._status = ForecastStatus()
         self._shown: Forecast | None = None
         self._idle: tuple[NeedBar, ...] = ()
+        self._filled: tuple[object, ...] = ()
         self.show_status(self._status)
 
     @property
@@ -109,6 +110,10 @@ class ForecastCard(Card):
         return CHECKING if status.is_checking else NOTHING_YET
 
     def _fill(self) -> None:
+        state = (self._status.forecast, self._status.is_checking, self.phase, self._idle)
+        if state == self._filled:
+            return
+        self._filled = state
         for layout in (self._bars, self._blocks, self._summary):
             clear(layout)
         forecast = self._status.forecast
@@ -128,7 +133,7 @@ class ForecastCard(Card):
 
     def _fill_blocks(self, forecast: Forecast) -> None:
         way = forecast.recommended
-        if way is None or not forecast.rig:
+        if way is None or forecast_bars.is_on_processor(forecast):
             return
         strip = BlockStrip()
         cells = forecast_blocks.cells(forecast, way)
@@ -139,13 +144,8 @@ class ForecastCard(Card):
         add(self._blocks, hairline(), 4, Label("Where the blocks go", "strong"), strip, legend)
 
     def _fill_summary(self, forecast: Forecast) -> None:
-        tone, sentence = forecast_bars.summary(forecast)
-        self._add_line(tone, sentence)
-        aside = forecast_bars.aside_words(forecast)
-        if aside:
-            self._add_line("info", aside)
-        for note in forecast.notes:
-            self._add_line("info", note)
+        for tone, sentence in forecast_bars.lines_of(forecast):
+            self._add_line(tone, sentence)
 
     def _add_line(self, tone: str, sentence: str) -> None:
         line = row(gap=8)

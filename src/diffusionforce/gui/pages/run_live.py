@@ -8,6 +8,7 @@ from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QSizePolicy
 
 from diffusionforce.gui.dataset_reading import folder_title
+from diffusionforce.gui.model import measured
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import day_and_time, started
 from diffusionforce.gui.pages.page import Header, Page
@@ -23,6 +24,7 @@ from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.line_chart import ChartData, LineChart
 from diffusionforce.gui.widgets.log_view import LogView
+from diffusionforce.gui.widgets.measured_card import MeasuredCard
 from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.gui.widgets.swatch import Swatch
 from diffusionforce.gui.widgets.timeline import Timeline
@@ -86,6 +88,7 @@ class RunLivePage(Page):
         self.log = LogView()
         self._device_cards: list[DeviceCard] = []
         self._devices = column(gap=12)
+        self.measured = MeasuredCard()
         self._build()
 
     @property
@@ -97,7 +100,7 @@ class RunLivePage(Page):
     def _build(self) -> None:
         self._timeline_card = self._make_timeline_card()
         self._left = holder(column((self._chart_card(), 5), self._timeline_card, (self._log_card(), 3), gap=12))
-        self._right = holder(column(self._devices, (self._preview_card(), 1), gap=12))
+        self._right = holder(column(self._devices, self.measured, (self._preview_card(), 1), gap=12))
         self._right.setFixedWidth(RIGHT_PX)
         content = holder(
             column(self.notice, self.tiles, (holder(row((self._left, 1), self._right, gap=12)), 1), gap=12)
@@ -164,6 +167,7 @@ class RunLivePage(Page):
         self._show_chart(model)
         self._show_timeline(model)
         self._show_devices(model)
+        self.measured.show_lines(measured.measured_lines(model), measured.causes(model))
         self._show_previews(model)
         self._show_log(model)
 

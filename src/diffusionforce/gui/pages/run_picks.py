@@ -53,7 +53,7 @@ class RunPicks(QWidget):
         else:
             self.profile.show_choice("", "what to train, and how")
         self._show_dataset()
-        self.output.show_choice(plan.output_dir.name, str(plan.output_dir.parent))
+        self.output.show_choice(*plan.output_words)
 
     def _show_dataset(self) -> None:
         plan, name = self._plan, dataset_reading.title(self._plan.dataset_name)

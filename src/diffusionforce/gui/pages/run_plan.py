@@ -1,6 +1,7 @@
 """The Run place before a run: choose profile, dataset and output, see what will happen, start."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -42,6 +43,7 @@ class RunPlanPage(Page):
         self.plan = Plan()
         self._preferences = preferences
         self._reading = 0
+        self._shown: dict[str, object] = {}
         self.header = Header("New run", "Choose what to train. Nothing is loaded before you start.")
         self.start = Button("Start training", "play", kind="primary", size="big")
         self.start.setShortcut("Ctrl+Return")
@@ -233,26 +235,42 @@ class RunPlanPage(Page):
         self.start.allow(not reason, reason=reason)
         self._steps.setEnabled(self.plan.profile is not None)
 
+    def _is_new(self, what: str, value: object) -> bool:
+        """Tell whether a part of the page shows something else than this; it is then built anew."""
+        is_new = what not in self._shown or self._shown[what] != value
+        self._shown[what] = value
+        return is_new
+
     def _show_notice(self) -> None:
-        clear(self._notice)
+        notices: list[tuple[str, str, str]] = []
         problem, tone = self.plan.dataset_problem, "err"
         refusal = self.plan.refusal()
         if refusal is not None:
             problem, tone = refusal, "err" if self.plan.profile_problem is not None else "warn"
         if problem is not None:
-            self._notice.addWidget(Banner(tone, problem.sentence, problem.hint))
+            notices.append((tone, problem.sentence, problem.hint))
         forecast = self.plan.memory.current
         if forecast is not None and forecast.refusal:
-            self._notice.addWidget(Banner("err", *plan_words.memory_refusal(forecast)))
+            notices.append(("err", *plan_words.memory_refusal(forecast)))
+        if self._is_new("notices", notices):
+            clear(self._notice)
+            for notice in notices:
+                self._notice.addWidget(Banner(*notice))
 
     def _show_forecast(self) -> None:
         memory = self.plan.memory
+        if memory.problem is not None and self.plan.refusal() is not None:
+            # The notice above says the same, at length.
+            memory = replace(memory, problem=UserError("A model that cannot train here has no forecast."))
         self.forecast.show_status(memory)
         self.ways.show_status(memory)
 
     def _show_events(self) -> None:
+        events = plan_words.what_will_happen(self.plan)
+        if not self._is_new("events", (events, self.plan.profile is None)):
+            return
         clear(self._events)
-        for icon, what, why in plan_words.what_will_happen(self.plan):
+        for icon, what, why in events:
             line = row(gap=12)
             line.addWidget(Icon(icon, "text2", 18), 0, Qt.AlignmentFlag.AlignTop)
             add(
@@ -264,8 +282,10 @@ class RunPlanPage(Page):
             self._events.addWidget(Label("Choose a profile to see it.", "body2"))
 
     def _show_facts(self) -> None:
-        clear(self._facts)
         profile = self.plan.profile
+        if not self._is_new("facts", profile):
+            return
+        clear(self._facts)
         if profile is None:
             return
         wanted = ("Rank", "Pictures a step", "Learning rate", "Previews", "LoRA files")
@@ -302,12 +322,15 @@ class RunPlanPage(Page):
         self._dataset_note.set_text(note)
 
     def _show_checks(self) -> None:
+        checks = self.plan.checks()
+        if not self._is_new("checks", (checks, self.plan.is_checking)):
+            return
         clear(self._checks)
-        blockers = self.plan.blockers()
+        blockers = [check for check in checks if check.tone == "err"]
         number = len(blockers)
         title = f"Not ready: {number} thing{'s' if number != 1 else ''} to fix" if number else "Ready to start"
         self._check_title.set_text(title if not self.plan.is_checking or number else "Checking")
-        for check in self.plan.checks():
+        for check in checks:
             text = Elided(check.text)
             line = holder(row(Icon(check.tone, check.tone, 15), (text, 1)))
             line.setToolTip(f"{check.text}. {check.hint}".strip())

@@ -3,6 +3,7 @@
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.forecast_ways import step_seconds
 from diffusionforce.gui.model.losses import TILE_STEPS
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.widgets.cards import Tile
@@ -39,6 +40,8 @@ class RunTiles(QWidget):
         self.held_out.show_value(words.loss(value), context=context, tone=tone)
         seconds = model.step_s
         total = f"{words.duration(model.steps_s)} of training" if model.steps_s else "after the first step"
+        if model.planned is not None and model.planned.step_s is not None:
+            total = f"forecast was {step_seconds(model.planned.step_s)}"
         shown, unit = ("–", "") if seconds is None else (f"{seconds:.2f}", "s")
         self.step_time.show_value(shown, unit=unit, context=total)
         self.seen.show_value(f"{model.num_pictures_seen:,}" if model.step else "–", context=self._seen_context(model))

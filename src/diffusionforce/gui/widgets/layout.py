@@ -74,12 +74,13 @@ class Scroller(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # No focus, so Tab does not stop at it.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._content = content
         self.setWidget(content)
         content.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Fit the height when the content changed; swallow nothing."""
-        if event.type() == QEvent.Type.LayoutRequest and watched is self.widget():
+        if event.type() == QEvent.Type.LayoutRequest and watched is self._content:
             self._fit()
         return super().eventFilter(watched, event)
 
@@ -89,9 +90,8 @@ class Scroller(QScrollArea):
         self._fit()
 
     def _fit(self) -> None:
-        content = self.widget()
-        if content.hasHeightForWidth():
-            content.setMinimumHeight(content.heightForWidth(self.viewport().width()))
+        if self._content.hasHeightForWidth():
+            self._content.setMinimumHeight(self._content.heightForWidth(self.viewport().width()))
 
 
 def scrolling(widget: QWidget, *, name: str = "") -> Scroller:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.footprints import WAN_14B, equal_blocks
+from tests.support.footprints import RIGS_PEOPLE_OWN, WAN_14B, equal_blocks
 
 from diffusionforce.rig import GIB
 from diffusionforce.ugpum.catalogue import parse_rig
@@ -147,17 +147,7 @@ def wan_on(text: str, *, num_microbatches: int = 4, wish: Wish | None = None, ha
     return plan(variants, imagined_cards(kinds, display_on=None), ram_bytes=48 * GIB, wish=wish)
 
 
-@pytest.mark.parametrize(
-    ("rig", "kind", "speed"),
-    [
-        ("RTX 5080, RTX 4060 Ti 16GB x4", "split + swap", 1.29),
-        ("2 x 3090", "split", 1.87),
-        ("4090, 3090", "split + swap", 1.32),
-        ("5090, 4090", "split", 1.66),
-        ("2 x 4060 Ti 16GB", "split + swap", 1.88),
-        ("4070 Ti SUPER, 3060 x4 gen3", "split + swap", 1.19),
-    ],
-)
+@pytest.mark.parametrize(("rig", "kind", "speed"), RIGS_PEOPLE_OWN)
 def test_on_the_rigs_that_people_own_the_order_is_the_designs(rig: str, kind: str, speed: float) -> None:
     """Speed is relative to the fastest card alone with paging that costs nothing."""
     made = wan_on(rig)

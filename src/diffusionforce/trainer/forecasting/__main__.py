@@ -15,6 +15,7 @@ from diffusionforce.job import read_job
 from diffusionforce.trainer.endings import EXIT_OK, failure
 from diffusionforce.trainer.forecasting.joining import forecast_job
 from diffusionforce.trainer.forecasting.rigs import IMAGINED_RAM_GIB, rig_imagined
+from diffusionforce.trainer.forecasting.traces import Traces
 from diffusionforce.trainer.streams import take_stdout, write_all
 from diffusionforce.wire.text import to_json
 
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str], *, out: io.FileIO) -> int:
             if options.rig
             else None
         )
-        answer, code = forecast_job(job, rig=rig).forecast, EXIT_OK
+        answer, code = forecast_job(job, rig=rig, traces=Traces(may_start_light=True)).forecast, EXIT_OK
     except Exception as error:  # noqa: BLE001 - this process's one door: every end is told.
         answer, code = failure(error, place=options.job_file.parent, step=None)
     write_all(out.fileno(), to_json(answer) + b"\n")

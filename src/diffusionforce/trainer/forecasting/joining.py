@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import time
-from pathlib import Path
 from typing import NamedTuple, cast
 
 from diffusionforce.engines.contract import Describe
@@ -30,7 +29,7 @@ class JobForecast(NamedTuple):
 
 
 def forecast_job(
-    job: Job, *, rig: Rig | None = None, wish: Wish | None = None, trace_folder: Path | None = None
+    job: Job, *, rig: Rig | None = None, wish: Wish | None = None, traces: Traces | None = None
 ) -> JobForecast:
     """Forecast a job.
 
@@ -38,7 +37,7 @@ def forecast_job(
         job: What would be trained, on what.
         rig: The cards; by default those of this machine that the profile names.
         wish: What the user insists on; by default what the engine prefers.
-        trace_folder: Where traces are remembered. None: in the data folder.
+        traces: Gives the footprints; by default out of the data folder.
 
     Raises:
         UserError: The job cannot run whatever its memory: an engine, weights, pictures or cards are not there.
@@ -46,7 +45,7 @@ def forecast_job(
     start_s = time.perf_counter()
     rig = rig or rig_here(job.profile.devices.use, memory=job.profile.memory)
     subjects = describe(job, num_cards=len(rig.cards) if rig.on_cards else 0)
-    found = forecast_subjects(subjects, job, rig=rig, wish=wish, traces=Traces(trace_folder))
+    found = forecast_subjects(subjects, job, rig=rig, wish=wish, traces=traces or Traces())
     forecast = found.forecast.model_copy(update={"took_s": time.perf_counter() - start_s})
     return JobForecast(forecast, found.plan)
 

@@ -77,7 +77,7 @@ def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | Non
         shown=tuple(_shown(index, budget) for (index, _), budget in zip(chosen, given, strict=True)),
         cards=cards_here(given, link_bytes_per_s=links, constant_bytes=constants),
         sheets=tuple(card_like(card.name, total_bytes=card.total_bytes) for _, card in chosen),
-        names=tuple(f"{card.name} {card.uuid} driver {card.driver_version}" for _, card in chosen),
+        names=tuple(f"{card.name} {card.uuid.removeprefix('GPU-')} driver {card.driver_version}" for _, card in chosen),
         is_here=True,
         ram_total_bytes=machine.ram_total_bytes,
         ram_usable_bytes=usable_ram_bytes(

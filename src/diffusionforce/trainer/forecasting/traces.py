@@ -17,7 +17,7 @@ from diffusionforce.ugpum.footprint import BlockKind, Footprint, FootprintFiles
 
 logger = logging.getLogger(__name__)
 
-_TRACE = "diffusionforce.pipeline.tracer.trace"
+_TRACE, _LIGHT = "diffusionforce.pipeline.tracer.trace", "diffusionforce.pipeline.tracer.light"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,13 @@ class Traces:
 
     Args:
         folder: Where they are remembered. None: in the data folder.
+        may_start_light: Whether this process does nothing with PyTorch but trace, which then starts faster.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, may_start_light: bool = False) -> None:
         self._files = FootprintFiles(folder or data_dir() / "footprints")
         self._known: dict[Path, Footprint] = {}
+        self._may_start_light = may_start_light
         self.num_traced = 0
         """Traces that were not known before."""
 
@@ -54,23 +56,25 @@ class Traces:
         by_weights: dict[str, dict[int, Footprint]] = {}
         for weights in dict.fromkeys(variant.weights for variant in variants):
             sizes = {one.microbatch_size: one.training for one in variants if one.weights == weights}
-            by_weights[weights] = {size: self.model(sizes[size]) for size in {min(sizes), max(sizes)}}
+            small, large = min(sizes), max(sizes)
+            first = self.model(sizes[small])
+            by_weights[weights] = {small: first, large: self.model(sizes[large], like=first)}
         return [_between(by_weights[one.weights], one.microbatch_size) for one in variants]
 
-    def model(self, model: TracedModel, *, backward: bool = True) -> Footprint:
+    def model(self, model: TracedModel, *, backward: bool = True, like: Footprint | None = None) -> Footprint:
         """The footprint of one model.
 
         Args:
             model: What to trace.
             backward: Whether it is trained; else it makes samples.
+            like: The same model with another batch: what does not depend on the batch is taken from it.
         """
         path = self._files.path_of(model.inputs)
         known = self._known.get(path) or self._files.load(model.inputs)
         if known is None:
-            tracing = importlib.import_module(_TRACE)
-            text = (tracing.trace_training if backward else tracing.trace_sampling)(model.make()).to_json()
-            self._remember(model.inputs, text)
-            known = Footprint.from_json(text)
+            self._start()
+            known = _traced(model, backward=backward, like=like)
+            self._remember(model.inputs, json.dumps(asdict(known), indent=1))
         self._known[path] = known
         return known
 
@@ -80,9 +84,14 @@ class Traces:
         try:
             return CallFootprint(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
+            self._start()
             text = json.dumps(asdict(call.trace()))
             self._remember(call.inputs, text)
             return CallFootprint(**json.loads(text))
+
+    def _start(self) -> None:
+        if self._may_start_light:
+            importlib.import_module(_LIGHT).start_without_compiler()
 
     def _remember(self, inputs: Inputs, text: str) -> None:
         self.num_traced += 1
@@ -90,6 +99,20 @@ class Traces:
             self._files.store(inputs, text)
         except OSError as problem:
             logger.warning("a forecast cannot be remembered (%s) and will take its time again.", problem)
+
+
+def _traced(model: TracedModel, *, backward: bool, like: Footprint | None) -> Footprint:
+    tracing = importlib.import_module(_TRACE)
+    subject = model.make()
+    if not backward:
+        return Footprint.from_json(tracing.trace_sampling(subject).to_json())
+    if like is None:
+        return Footprint.from_json(tracing.trace_training(subject).to_json())
+    # The optimiser takes a third of a trace's time.
+    found = Footprint.from_json(tracing.trace_training(replace(subject, make_optimizer=None)).to_json())
+    kinds = tuple(replace(kind, part=known.part) for kind, known in zip(found.kinds, like.kinds, strict=True))
+    outer = replace(found.outer, part=like.outer.part)
+    return replace(found, kinds=kinds, outer=outer, optimizer=like.optimizer)
 
 
 def _between(known: dict[int, Footprint], size: int) -> Footprint:

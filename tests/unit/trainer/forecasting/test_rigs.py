@@ -1,0 +1,126 @@
+"""The cards that a forecast is made for."""
+
+from dataclasses import replace
+
+import pytest
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.job.profile import MemorySettings
+from diffusionforce.rig import GIB, Card
+from diffusionforce.trainer.forecasting import rigs
+from diffusionforce.trainer.forecasting.rigs import rig_here, rig_imagined
+
+FIRST = Card(
+    index=0,
+    uuid="GPU-aaaa-1",
+    name="NVIDIA GeForce RTX 5080",
+    pci_address="00000000:01:00.0",
+    total_bytes=16 * GIB,
+    free_bytes=14 * GIB,
+    used_bytes=2 * GIB,
+    compute_capability=(12, 0),
+    driver_version="580.65",
+    pcie_generation=1,
+    pcie_generation_max=5,
+    pcie_width=16,
+    display_attached=True,
+)
+SECOND = replace(
+    FIRST, index=1, uuid="GPU-bbbb-2", name="NVIDIA GeForce RTX 4060 Ti", pcie_generation_max=4, pcie_width=8
+)
+NOBODYS = replace(FIRST, index=2, uuid="GPU-cccc-3", name="NVIDIA Thing 9000", pcie_width=None)
+
+
+@pytest.fixture(autouse=True)
+def cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three cards, and a PyTorch that can use them."""
+    monkeypatch.setattr(rigs, "read_cards", lambda: (FIRST, SECOND, NOBODYS))
+    monkeypatch.setattr(rigs.metadata, "version", lambda _name: "2.13.0+cu130")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_all_cards_are_taken_with_what_is_free_on_them() -> None:
+    rig = rig_here()
+    assert [card.device for card in rig.shown] == ["cuda:0", "cuda:1", "cuda:2"]
+    first = rig.shown[0]
+    assert (first.label, first.taken_bytes) == ("GPU 0 (RTX 5080)", 2 * GIB)
+    assert first.budget_bytes == 14 * GIB - first.reserve_bytes == rig.cards[0].budget_bytes
+    assert [sheet.name if sheet else None for sheet in rig.sheets] == ["RTX 5080", "RTX 4060 Ti 16GB", None]
+    assert rig.is_here and rig.on_cards and rig.ram_usable_bytes < rig.ram_total_bytes
+
+
+def test_an_idle_cards_link_counts_by_what_it_can_do() -> None:
+    """An idle card runs its link at the first generation, which once made paging look ten times too slow."""
+    rig = rig_here()
+    assert rig.cards[0].link_bytes_per_s == 50e9
+    assert rig.cards[1].link_bytes_per_s == 12.5e9
+    assert rig.cards[2].link_bytes_per_s == 0.0, "a card that does not tell its width pages nothing"
+
+
+def test_devices_are_taken_in_the_order_of_the_profile() -> None:
+    rig = rig_here(("cuda:1", "cuda:0"))
+    assert [card.device for card in rig.shown] == ["cuda:1", "cuda:0"]
+    assert rig.cards[0].label == "GPU 1 (RTX 4060 Ti)"
+
+
+@pytest.mark.parametrize(
+    ("visible", "uuids"),
+    [
+        ("1,0", ["GPU-bbbb-2", "GPU-aaaa-1"]),
+        ("GPU-cccc", ["GPU-cccc-3"]),
+        ("1,7,0", ["GPU-bbbb-2"]),
+    ],
+)
+def test_cards_that_cuda_hides_are_not_there(monkeypatch: pytest.MonkeyPatch, visible: str, uuids: list[str]) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    rig = rig_here()
+    assert [name.split()[-3] for name in rig.names] == [uuid.removeprefix("GPU-") for uuid in uuids]
+    assert [card.device for card in rig.shown] == [f"cuda:{index}" for index in range(len(uuids))]
+
+
+def test_without_visible_cards_the_processor_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    rig = rig_here()
+    assert not rig.on_cards and rig.shown[0].device == "cpu"
+    assert rig.shown[0].budget_bytes < rig.shown[0].total_bytes == rig.ram_total_bytes
+
+
+def test_a_pytorch_for_processors_leaves_the_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rigs.metadata, "version", lambda _name: "2.13.0+cpu")
+    rig = rig_here()
+    assert not rig.on_cards
+    assert "build of PyTorch" in rig.notes[0]
+
+
+def test_a_card_that_is_not_there_is_named() -> None:
+    with pytest.raises(DeviceError, match="cuda:5 is asked for, but the rig has 3 cards") as raised:
+        rig_here(("cuda:5",))
+    assert "cuda:2" in raised.value.hint
+
+
+def test_the_users_limits_count() -> None:
+    rig = rig_here(("cuda:0", "cuda:1"), memory=MemorySettings(budget_gb=(8.0,), reserve_gb=(2.0, 3.0)))
+    assert [card.budget_bytes for card in rig.cards] == [8 * GIB, 8 * GIB]
+    tight = rig_here(("cuda:0", "cuda:1"), memory=MemorySettings(reserve_gb=(2.0, 3.0)))
+    assert [card.budget_bytes for card in tight.cards] == [12 * GIB, 11 * GIB]
+    with pytest.raises(DeviceError, match=r"memory\.reserve_gb has 2 numbers"):
+        rig_here(memory=MemorySettings(reserve_gb=(2.0, 3.0)))
+
+
+def test_a_rig_out_of_the_catalogue_needs_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rigs, "read_cards", lambda: pytest.fail("nobody asks the driver"))
+    rig = rig_imagined("RTX 5080, 4060 Ti @x4", ram_gib=32)
+    assert [card.label for card in rig.shown] == ["GPU 0 (RTX 5080)", "GPU 1 (RTX 4060 Ti 16GB)"]
+    assert rig.cards[1].link_bytes_per_s == 6.25e9
+    assert rig.ram_total_bytes == 32 * GIB and "32 GB of RAM" in rig.notes[0]
+    assert not rig.is_here
+    # The first card is taken to have a screen.
+    assert rig.shown[0].reserve_bytes - rig.shown[1].reserve_bytes == GIB // 2
+
+
+def test_a_profile_may_take_some_of_the_rigs_cards() -> None:
+    some = rig_imagined("3 x 3090", devices=("cuda:2", "cuda:0"))
+    assert [card.device for card in some.shown] == ["cuda:2", "cuda:0"]
+    assert len(rig_imagined("2 x 3090", devices=("cpu",)).shown) == 2
+    with pytest.raises(DeviceError, match="cuda:2 is asked for, but the rig has 2 cards"):
+        rig_imagined("2 x 3090", devices=("cuda:2",))

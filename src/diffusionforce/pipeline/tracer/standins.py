@@ -147,12 +147,20 @@ class FusedRmsNorm(torch.autograd.Function):
 
 @contextmanager
 def autocast_for_cards() -> Iterator[None]:
-    """Let `torch.autocast("cuda", ...)` work on tensors of the CPU, on which code is traced."""
+    """Let autocast work on tensors of the CPU, on which code is traced, as it would on a card's.
+
+    A card's takes float32 as well, and then casts half-precision weights up; the CPU's would warn and do nothing.
+    """
     original = torch.autocast.__init__
 
     @functools.wraps(original)
-    def for_cpu(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
-        original(self, "cpu" if device_type == "cuda" else device_type, *args, **kwargs)
+    def for_cpu(self: Any, device_type: str, dtype: torch.dtype | None = None, *args: Any, **kwargs: Any) -> None:
+        device_type = "cpu" if device_type == "cuda" else device_type
+        if dtype == torch.float32:
+            original(self, device_type, torch.bfloat16, *args, **kwargs)
+            self.fast_dtype = dtype
+        else:
+            original(self, device_type, dtype, *args, **kwargs)
 
     torch.autocast.__init__ = for_cpu
     try:

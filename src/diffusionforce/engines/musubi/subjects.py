@@ -1,0 +1,142 @@
+"""What the engine would run for a job, described for a forecast; torch is loaded only if something is traced."""
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from diffusionforce.datasets import read_folder
+from diffusionforce.engines.musubi.access import open_engine
+from diffusionforce.engines.musubi.models import MODELS
+from diffusionforce.engines.musubi.pin import read_pin
+from diffusionforce.engines.musubi.verification import verify
+from diffusionforce.engines.subjects import JobSubjects, TracedModel, TrainingVariant, code_inputs, divisions
+from diffusionforce.errors import EngineError, ProfileError
+from diffusionforce.job import Job, Profile
+
+if TYPE_CHECKING:
+    from diffusionforce.engines.musubi.traced.parts import Use
+    from diffusionforce.pipeline.tracer.trace import Subject
+
+TRACED = {
+    "wan2.1-t2v-14b": "wan",
+    "flux2-klein-base-9b": "flux2",
+}
+"""The module of `engines.musubi.traced` that knows a family."""
+_VIDEO = {"wan"}
+_PROCESS_BYTES = 3 << 30
+"""The interpreter with PyTorch and the engine's libraries loaded, as seen on Linux."""
+_HOST_S = 0.012
+"""One block's launches, forward and backward with its LoRA, on processors of our measurements."""
+
+Weights = Literal["bf16", "fp8"]
+
+
+def subjects(job: Job, *, num_cards: int) -> JobSubjects:
+    """Describe a job of this engine.
+
+    Args:
+        job: What would be trained, on what.
+        num_cards: Graphics cards that it would run on.
+
+    Raises:
+        ProfileError: The family is not known.
+        EngineError: The engine is not installed or was changed, there is no card, or the family cannot be forecast.
+        UserError: The pictures cannot be used.
+    """
+    profile = job.profile
+    family = profile.model.family
+    model = MODELS.get(family)
+    if model is None:
+        raise ProfileError(
+            f"model.family is {family!r}, which the musubi engine does not know.",
+            hint=f"It knows: {', '.join(MODELS)}.",
+        )
+    if family not in TRACED:
+        raise EngineError(f"What {model.title} needs cannot be forecast yet.", hint=f"Known: {', '.join(TRACED)}.")
+    verify()
+    if num_cards == 0:
+        raise EngineError(
+            f"{model.title} cannot be trained without a graphics card.",
+            hint="On the processor, train the profile pocket-demo.",
+        )
+    samples, is_video = profile.samples, TRACED[family] in _VIDEO
+    frames = f", {samples.num_frames} frames" if is_video and samples.num_frames > 1 else ""
+    return JobSubjects(
+        variants=tuple(_variants(profile)),
+        caching_words=_pictures(job),
+        training_words=f"{profile.dataset.width} x {profile.dataset.height}, {profile.training.batch_size} at a time",
+        sampling_words=f"{samples.width} x {samples.height}{frames}",
+        host_s=_HOST_S,
+        ram_bytes=_PROCESS_BYTES,
+        notes=("What text encoder and autoencoder need before training and for samples is not part of the forecast.",),
+    )
+
+
+def _pictures(job: Job) -> str:
+    """Say how much there is to prepare; a forecast may be made before there are pictures."""
+    if not job.dataset_dir.is_dir():
+        return "pictures and captions"
+    return f"{len(read_folder(job.dataset_dir, decode=False).items)} pictures and captions"
+
+
+def _variants(profile: Profile) -> Iterator[TrainingVariant]:
+    """16-bit weights first, then 8-bit ones; each with every division of the batch."""
+    training = profile.training
+    formats: tuple[Weights, ...] = ("bf16", "fp8")
+    for weights in formats:
+        for num, size in divisions(training.batch_size, num_batches=training.gradient_accumulation):
+            yield TrainingVariant(
+                weights=weights,
+                num_microbatches=num,
+                microbatch_size=size,
+                training=_training(profile, weights=weights, batch_size=size),
+                sampling=_sampling(profile, weights=weights) if profile.samples.prompts else None,
+            )
+
+
+def _training(profile: Profile, *, weights: Weights, batch_size: int) -> TracedModel:
+    values = _values(profile, weights=weights) | {
+        "width": profile.dataset.width,
+        "height": profile.dataset.height,
+        "num_frames": 1,
+        "batch_size": batch_size,
+    }
+    return _traced(profile, values, "training")
+
+
+def _sampling(profile: Profile, *, weights: Weights) -> TracedModel:
+    samples = profile.samples
+    is_video = TRACED[profile.model.family] in _VIDEO
+    values = _values(profile, weights=weights) | {
+        "width": samples.width,
+        "height": samples.height,
+        "num_frames": samples.num_frames if is_video else 1,
+        "batch_size": 1,
+    }
+    return _traced(profile, values, "sampling")
+
+
+def _values(profile: Profile, *, weights: Weights) -> dict[str, Any]:
+    return {
+        "weights": weights,
+        "rank": profile.lora.rank,
+        "alpha": profile.lora.alpha,
+        "dropout": profile.lora.dropout,
+        "recompute": profile.training.gradient_checkpointing,
+    }
+
+
+def _traced(profile: Profile, values: dict[str, Any], phase: Literal["training", "sampling"]) -> TracedModel:
+    family = profile.model.family
+    code = code_inputs("diffusionforce.engines.musubi", "diffusionforce.engines.musubi.traced")
+    inputs = {**code, "engine": read_pin().commit, "phase": phase, "family": family, **values}
+    return TracedModel(inputs=inputs, make=lambda: _subject(family, values, phase))
+
+
+def _subject(family: str, values: dict[str, Any], phase: str) -> "Subject":
+    source = open_engine()
+    parts = importlib.import_module("diffusionforce.engines.musubi.traced.parts")
+    module = importlib.import_module(f"diffusionforce.engines.musubi.traced.{TRACED[family]}")
+    use: Use = parts.Use(**values)
+    make: Callable[..., Subject] = getattr(module, f"{phase}_subject")
+    return make(family, use, source=source)

@@ -1,0 +1,135 @@
+"""FLUX.2 and its Klein variants: the engine's class, called as its trainer calls it.
+
+Letters: B batch, H and W height and width of the packed latent, T text tokens, D numbers of a text token.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from diffusionforce.engines.musubi.modules import import_light
+from diffusionforce.engines.musubi.traced.parts import (
+    FlowBatch,
+    Use,
+    flow_loss,
+    mixed_precision,
+    with_8_bits,
+    with_lora,
+)
+from diffusionforce.pipeline.tracer.trace import Subject
+
+CHANNELS = 128
+PIXELS = 16
+"""Of a number of the packed latent, along a side."""
+TEXT_TOKENS = 512
+NUM_IDS = 4
+LEARNING_RATE = 1e-4
+
+PARAMETERS = {
+    "flux2-dev": "Flux2Params",
+    "flux2-klein-9b": "Klein9BParams",
+    "flux2-klein-base-9b": "Klein9BParams",
+    "flux2-klein-4b": "Klein4BParams",
+    "flux2-klein-base-4b": "Klein4BParams",
+}
+"""Names of the engine's classes that hold the sizes."""
+_8_BIT_TARGETS = ("double_blocks", "single_blocks")
+_8_BIT_EXCLUSIONS = ("norm", "pe_embedder", "time_in", "_modulation")
+
+
+def training_subject(family: str, use: Use, *, source: Path) -> Subject:
+    """One micro-batch of training.
+
+    Args:
+        family: Which model, out of `PARAMETERS`.
+        use: How it is used.
+        source: The engine's folder on the import path.
+    """
+    text_width = _sizes(family, source=source).context_in_dim
+
+    def make_model() -> nn.Module:
+        model = with_lora(_model(family, use, source=source), "lora_flux_2", use, source=source)
+        if use.recompute:
+            cast(Any, model).enable_gradient_checkpointing(False)
+            return model.train()
+        return model.eval()
+
+    return Subject(
+        make_model=make_model,
+        blocks_of=_blocks_of,
+        make_batch=lambda device: _batch(use, text_width, device),
+        run=_training_loss,
+        make_optimizer=lambda parameters: torch.optim.AdamW(parameters, lr=LEARNING_RATE),
+    )
+
+
+def sampling_subject(family: str, use: Use, *, source: Path) -> Subject:
+    """One evaluation of the model for a sample; guidance evaluates it twice, one after the other.
+
+    Args:
+        family: Which model, out of `PARAMETERS`.
+        use: How it is used; the batch is one sample.
+        source: The engine's folder on the import path.
+    """
+    text_width = _sizes(family, source=source).context_in_dim
+    return Subject(
+        make_model=lambda: with_lora(_model(family, use, source=source), "lora_flux_2", use, source=source).eval(),
+        blocks_of=_blocks_of,
+        make_batch=lambda device: _batch(use, text_width, device),
+        run=lambda model, batch: _prediction(model, batch, batch.latents),
+    )
+
+
+def _engine(source: Path) -> Any:
+    return import_light("musubi_tuner.flux_2.flux2_models", source=source)
+
+
+def _sizes(family: str, *, source: Path) -> Any:
+    return getattr(_engine(source), PARAMETERS[family])()
+
+
+def _model(family: str, use: Use, *, source: Path) -> nn.Module:
+    model = _engine(source).Flux2(_sizes(family, source=source), attn_mode="torch").to(torch.bfloat16)
+    if use.weights == "fp8":
+        with_8_bits(model, targets=_8_BIT_TARGETS, exclusions=_8_BIT_EXCLUSIONS, source=source)
+    return model
+
+
+def _blocks_of(model: nn.Module) -> Sequence[nn.Module]:
+    engine_model = cast(Any, model)
+    return [*engine_model.double_blocks, *engine_model.single_blocks]
+
+
+def _batch(use: Use, text_width: int, device: torch.device) -> FlowBatch:
+    size = (use.batch_size, CHANNELS, use.height // PIXELS, use.width // PIXELS)
+    return FlowBatch(
+        latents=torch.empty(size, device=device),
+        noise=torch.empty(size, device=device),
+        timesteps=torch.empty(use.batch_size, device=device),
+        text=(torch.empty(use.batch_size, TEXT_TOKENS, text_width, device=device),),
+    )
+
+
+def _training_loss(model: nn.Module, batch: FlowBatch) -> torch.Tensor:
+    return flow_loss(_prediction(model, batch, batch.noisy()), batch)
+
+
+def _prediction(model: nn.Module, batch: FlowBatch, noisy: torch.Tensor) -> torch.Tensor:
+    """(B, 128, H, W) -> (B, 128, H, W)"""
+    tokens = noisy.flatten(2).transpose(1, 2).contiguous()
+    (text,) = batch.text
+    text = text.detach().requires_grad_(noisy.requires_grad)
+    device = noisy.device
+    with mixed_precision():
+        answer = model(
+            x=tokens,
+            x_ids=torch.empty(tokens.shape[0], tokens.shape[1], NUM_IDS, dtype=torch.long, device=device),
+            timesteps=batch.timesteps / 1000,
+            ctx=text,
+            ctx_ids=torch.empty(text.shape[0], TEXT_TOKENS, NUM_IDS, dtype=torch.long, device=device),
+            guidance=torch.empty(tokens.shape[0], device=device),
+        )
+    return answer.float().transpose(1, 2).unflatten(2, noisy.shape[2:])

@@ -1,0 +1,148 @@
+"""What the engine says it would run: the engine's own classes, traced as its trainer uses them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.support.engine import needs_engine
+
+from diffusionforce.engines.musubi import MODELS, open_engine
+from diffusionforce.engines.musubi.subjects import TRACED, subjects
+from diffusionforce.engines.musubi.traced import flux2, wan
+from diffusionforce.engines.musubi.traced.parts import RealNumbers, Use
+from diffusionforce.errors import EngineError, ProfileError, UserError
+from diffusionforce.job import Job, builtin_profiles, changed, read_profile
+from diffusionforce.pipeline.tracer.trace import Subject, trace_sampling, trace_training
+
+FAMILY = "wan2.1-t2v-14b"
+SMALL = wan.WanShape(width=256, feed_forward_width=512, num_heads=4, num_blocks=4)
+BLOCK_NUMBERS = 8 * 256 * 256 + 2 * 256 * 512
+"""In the matrices of one small block."""
+
+
+def job(folder: Path, **values: object) -> Job:
+    """A job of Wan; its pictures need not exist to be forecast."""
+    profile = changed(read_profile(builtin_profiles()["wan21-14b"]), values, origin="test")
+    return Job(profile_name="p", profile=profile, dataset_dir=folder / "nothing", run_dir=folder / "run")
+
+
+def use(**changes: Any) -> Use:
+    """Two pictures of 256 x 256."""
+    values: dict[str, Any] = {
+        "width": 256,
+        "height": 256,
+        "num_frames": 1,
+        "batch_size": 2,
+        "weights": "bf16",
+        "rank": 8,
+        "alpha": 8.0,
+        "dropout": 0.0,
+        "recompute": True,
+    }
+    return Use(**{**values, **changes})
+
+
+@pytest.fixture
+def small_wan(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Subject]:
+    """Makes subjects of a small Wan."""
+    pytest.importorskip("accelerate", reason="the engine needs accelerate")
+    monkeypatch.setitem(wan.SHAPES, FAMILY, SMALL)
+    source = open_engine()
+    return lambda phase="training", **changes: getattr(wan, f"{phase}_subject")(FAMILY, use(**changes), source=source)
+
+
+def test_without_the_engine_the_sentence_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIFFUSIONFORCE_ENGINE", str(tmp_path / "nowhere"))
+    with pytest.raises(EngineError, match="is not installed") as caught:
+        subjects(job(tmp_path), num_cards=2)
+    assert "diffusionforce engine install" in caught.value.hint
+
+
+def test_an_unknown_family_is_the_profiles_problem(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="'flux3'"):
+        subjects(job(tmp_path, **{"model.family": "flux3"}), num_cards=2)
+
+
+def test_every_family_with_a_profile_can_be_forecast() -> None:
+    assert set(TRACED) == set(MODELS)
+
+
+@needs_engine
+def test_a_machine_without_a_card_is_offered_the_demo(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="without a graphics card") as caught:
+        subjects(job(tmp_path), num_cards=0)
+    assert "pocket-demo" in caught.value.hint
+
+
+@needs_engine
+def test_all_divisions_and_formats_are_described_without_tracing(tmp_path: Path) -> None:
+    described = subjects(job(tmp_path, **{"training.gradient_accumulation": 2}), num_cards=2)
+    found = [(one.weights, one.num_microbatches, one.microbatch_size) for one in described.variants]
+    divided = [(2, 4), (4, 2), (8, 1)]
+    assert found == [(weights, *pair) for weights in ("bf16", "fp8") for pair in divided]
+    inputs = [one.training.inputs for one in described.variants]
+    assert all(one != other for one in inputs for other in inputs if one is not other)
+    assert described.variants[0].sampling is None
+    sampled = subjects(job(tmp_path, **{"samples.prompts": ("a dog",)}), num_cards=2)
+    assert sampled.variants[0].sampling is not None
+    assert sampled.variants[0].sampling.inputs["num_frames"] == 9
+
+
+@needs_engine
+def test_wans_blocks_are_traced_with_lora_and_checkpointing(small_wan: Callable[..., Subject]) -> None:
+    trace = trace_training(small_wan())
+    assert trace.kind_of_block == (0, 1, 1, 1)
+    block = trace.kinds[1]
+    # Its matrices, their biases, the norms and the modulation.
+    numbers = BLOCK_NUMBERS + (9 * 256 + 512) + (2 * 256 + 4 * 256) + 6 * 256
+    assert block.part.weights_bytes["bfloat16"] == pytest.approx(2 * numbers, rel=0.02)
+    trained = 8 * (8 * (256 + 256) + 2 * (256 + 512)) * 4
+    assert block.part.trained_bytes == pytest.approx(trained, rel=0.02)
+    assert block.part.optimizer_bytes == pytest.approx(2 * trained, rel=0.02)
+    assert block.kept_bytes == block.output_bytes == 2 * 256 * 256 * 2
+    without = trace_training(small_wan(recompute=False)).kinds[1]
+    assert without.kept_bytes > 5 * block.kept_bytes
+    assert trace.outer.shared_bytes > 0
+
+
+@needs_engine
+def test_8_bit_weights_halve_the_blocks_alone(small_wan: Callable[..., Subject]) -> None:
+    half, full = trace_training(small_wan(weights="fp8")), trace_training(small_wan())
+    assert half.kinds[1].part.weights_bytes["float8_e4m3fn"] == BLOCK_NUMBERS
+    assert half.outer.part.weights_bytes == full.outer.part.weights_bytes
+    # A block's weights are brought back to 16 bits for its backward.
+    assert half.kinds[1].backward_bytes >= full.kinds[1].backward_bytes + BLOCK_NUMBERS
+
+
+@needs_engine
+def test_a_video_sample_keeps_nothing_and_needs_more_than_a_picture(small_wan: Callable[..., Subject]) -> None:
+    picture = trace_sampling(small_wan("sampling", batch_size=1))
+    video = trace_sampling(small_wan("sampling", batch_size=1, num_frames=9))
+    assert picture.kinds[1].kept_bytes == 0
+    assert video.kinds[1].output_bytes == 3 * picture.kinds[1].output_bytes
+    assert video.kinds[1].forward_bytes > 2 * picture.kinds[1].forward_bytes
+
+
+@needs_engine
+def test_both_kinds_of_blocks_of_flux_are_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("einops", reason="the engine needs einops for FLUX.2")
+    sizes = flux2._sizes("flux2-klein-base-9b", source=open_engine())
+    sizes.hidden_size, sizes.num_heads, sizes.depth, sizes.depth_single_blocks = 128, 1, 3, 4
+    monkeypatch.setattr(flux2, "_sizes", lambda family, source: sizes)
+    trace = trace_training(flux2.training_subject("flux2-klein-base-9b", use(), source=open_engine()))
+    assert trace.kind_of_block == (0, 1, 1, 2, 3, 3, 3)
+    assert all(kind.part.trained_bytes > 0 and kind.backward_bytes > 0 for kind in trace.kinds)
+
+
+def test_real_numbers_stay_real_and_nothing_else_does() -> None:
+    from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode  # noqa: PLC0415
+
+    with FakeTensorMode(allow_non_fake_inputs=True), RealNumbers():
+        sizes = torch.stack([torch.tensor((1, 2, 3), dtype=torch.long), torch.tensor((4, 5, 6), dtype=torch.long)])
+        assert sizes.tolist() == [[1, 2, 3], [4, 5, 6]]
+        assert [tuple(row.tolist()) for row in sizes] == [(1, 2, 3), (4, 5, 6)]
+        assert min(sizes[0]) == 1
+        assert isinstance(torch.zeros(3), FakeTensor)
+        assert isinstance(torch.zeros(3) + sizes[0], FakeTensor)

@@ -27,7 +27,7 @@ class BenchOptions:
     ways: tuple[str, ...] = ("turns", "gpipe", "1f1b", "interleaved")
     """Out of `WAYS`. alone: the fastest card by itself, paging what it cannot hold; resident: the splitter's choice
     without paging; split: the splitter's choice."""
-    chunks_per_card: int = 5
+    chunks_per_card: int = 10
     budgets_bytes: tuple[int, ...] = ()
     """What each card may use; empty: all it has."""
     slowdowns: tuple[float, ...] = ()
@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", metavar="LIST", help="cards in order, like cuda:0,cuda:1 (default: all); cpu,cpu for a dry run")
     add("--ways", metavar="LIST", default="turns,gpipe,1f1b,interleaved", help=f"out of {','.join(WAYS)}")
     add("--microbatches", metavar="LIST", default="2,4,8", help="micro-batches of a step")
-    add("--chunks", metavar="N", type=int, default=5, help="chunks a card of the interleaved schedules")
+    add("--chunks", metavar="N", type=int, default=10, help="chunks a card of the interleaved schedules")
     add("--recompute", choices=("model", "pipeline", "graphs"), default="pipeline", help="who recomputes activations")
     add("--steps", metavar="N", type=int, default=3, help="measured steps; 200 shows leaks and drift")
     add("--warm-up", metavar="N", type=int, default=2, help="steps before them")

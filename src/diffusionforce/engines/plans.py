@@ -1,6 +1,7 @@
 """The plan of a run: what was forecast and chosen for a job, in the words of the engine that carries it out."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class RunPlan:
     """Blocks that live in RAM."""
     words: str = ""
     """The way, for people: `split, bf16 weights, 4 micro-batches`."""
-    mode: str = "A"
+    mode: Literal["A", "B", "C"] = "A"
     bucket: str = ""
     """The largest thing that is trained on, for example `1024 x 1024, 4 at a time`."""
     step_s: float | None = None

@@ -31,6 +31,28 @@ class RunHeldOut(BaseModel):
         return RunHeldOut(before=loss) if self.before is None else RunHeldOut(before=self.before, after=loss)
 
 
+class RunDevice(BaseModel):
+    """One device at the fullest moment of the run's steps: what was forecast, and what it held."""
+
+    model_config = ConfigDict(frozen=True)
+
+    device: str
+    label: str
+    planned_bytes: int
+    seen_bytes: int
+
+
+class RunComparison(BaseModel):
+    """The forecast of a run against what its steps took."""
+
+    model_config = ConfigDict(frozen=True)
+
+    devices: tuple[RunDevice, ...] = ()
+    planned_s: float | None = None
+    seen_s: float
+    causes: tuple[str, ...] = ()
+
+
 class RunState(BaseModel):
     """State of one run. Unknown fields, written by a newer version, are ignored.
 
@@ -40,6 +62,7 @@ class RunState(BaseModel):
         process_started_s: When that process started, in seconds since 1970. Process numbers are used again, so
             the number alone says nothing.
         step: Last finished optimiser step.
+        comparison: The forecast against what was measured; None where nothing was forecast or measured.
         lora: Newest LoRA file, relative to the run folder, with forward slashes; empty when there is none.
         sentence: How the run ended, in words; empty while it runs and when it simply finished.
     """
@@ -57,6 +80,7 @@ class RunState(BaseModel):
     step: int = 0
     num_steps: int
     held_out_loss: RunHeldOut | None = None
+    comparison: RunComparison | None = None
     lora: str = ""
     num_samples: int = 0
     sentence: str = ""

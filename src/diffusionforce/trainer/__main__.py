@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from diffusionforce.trainer.engines import load_engine
+from diffusionforce.trainer.planning import MakePlan, plan_run
 from diffusionforce.trainer.reporter import Reporter
 from diffusionforce.trainer.requests import Requests, ignore_signals, listen, stop_on_signals
 from diffusionforce.trainer.session import LoadEngine, Session
@@ -15,12 +16,12 @@ from diffusionforce.trainer.streams import take_stdin, take_stdout
 from diffusionforce.wire import child_environment
 
 
-def main(job_file: Path, *, load_engine: LoadEngine = load_engine) -> int:
+def main(job_file: Path, *, load_engine: LoadEngine = load_engine, make_plan: MakePlan = plan_run) -> int:
     """Train a job in this process, which is then good for nothing else, and return the exit code."""
     reporter = Reporter(take_stdout())
     requests = Requests()
     stop_on_signals(requests)
-    session = Session(reporter=reporter, requests=requests, load_engine=load_engine)
+    session = Session(reporter=reporter, requests=requests, load_engine=load_engine, make_plan=make_plan)
     listen(take_stdin(), requests=requests, warn=session.warn)
     # For a start by hand; our parents have set it. It counts only before torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", child_environment()["OMP_WAIT_POLICY"])

@@ -6,8 +6,8 @@ import threading
 import time
 
 from diffusionforce.errors import UserError
-from diffusionforce.runs import RunFolder, RunHeldOut, RunState, utc_now
-from diffusionforce.wire import Checkpoint, Done, End, Failed, HeldOut, Message, Sample, Step, Stopped
+from diffusionforce.runs import RunComparison, RunDevice, RunFolder, RunHeldOut, RunState, utc_now
+from diffusionforce.wire import Checkpoint, Compared, Done, End, Failed, HeldOut, Message, Sample, Step, Stopped
 
 WRITE_EVERY_S = 2.0
 """A step may take milliseconds and a safe write of the state as long, so steps alone are written this seldom."""
@@ -69,8 +69,19 @@ def _after(state: RunState, message: Message) -> tuple[RunState, bool]:
             return state.model_copy(update={"num_samples": state.num_samples + 1}), True
         case Checkpoint():
             return state.model_copy(update={"lora": message.path}), True
+        case Compared():
+            return state.model_copy(update={"comparison": _comparison(message)}), True
         case _:
             return state, False
+
+
+def _comparison(compared: Compared) -> RunComparison:
+    return RunComparison(
+        devices=tuple(RunDevice(**device.model_dump()) for device in compared.devices),
+        planned_s=compared.planned_s,
+        seen_s=compared.seen_s,
+        causes=compared.causes,
+    )
 
 
 def _ended(state: RunState, end: End) -> RunState:

@@ -5,22 +5,28 @@ Whatever happens, the session has one of three ends (done, stopped, failed), and
 """
 
 import contextlib
+import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 import diffusionforce
 from diffusionforce.engines.contract import Engine
+from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job, Profile, read_job
 from diffusionforce.runs import RunFolder, storage_error
 from diffusionforce.trainer import preflight
+from diffusionforce.trainer.comparing import Comparison
 from diffusionforce.trainer.endings import EXIT_BUG, EXIT_OK, failure
 from diffusionforce.trainer.ledger import Ledger
+from diffusionforce.trainer.planning import MakePlan, PlannedRun
 from diffusionforce.trainer.reporter import Reporter
 from diffusionforce.trainer.requests import Requests
+from diffusionforce.trainer.rescue import with_ways_out
 from diffusionforce.trainer.streams import Log
-from diffusionforce.wire import PASSING_JOB_NAME, End, Failed, Hello, Message, Stopped, Warn
+from diffusionforce.ugpum.learned import Lessons
+from diffusionforce.wire import PASSING_JOB_NAME, Done, End, Failed, Hello, Message, Stopped, Warn
 
 LoadEngine = Callable[[Profile], Engine]
 
@@ -32,12 +38,15 @@ class Session:
         reporter: Takes the records.
         requests: What the outside asks for.
         load_engine: Returns the engine for a profile.
+        make_plan: Plans a job; None where there is nothing to plan.
     """
 
-    def __init__(self, *, reporter: Reporter, requests: Requests, load_engine: LoadEngine) -> None:
+    def __init__(self, *, reporter: Reporter, requests: Requests, load_engine: LoadEngine, make_plan: MakePlan) -> None:
         self._reporter = reporter
         self._requests = requests
         self._load_engine = load_engine
+        self._make_plan = make_plan
+        self._comparison: Comparison | None = None
         self._place = Path()
         self._ledger: Ledger | None = None
         self._log: Log | None = None
@@ -79,6 +88,7 @@ class Session:
         datasets = preflight.check(job)
         engine = self._load_engine(job.profile)
         engine.check(job)
+        planned = self._make_plan(job)
         if self._requests.stop_requested:
             return Stopped(step=0)
         folder = self._open_folder(job)
@@ -86,8 +96,27 @@ class Session:
         self._has_greeted = True
         for finding in preflight.findings_of(datasets):
             self._report(Warn(sentence=finding.sentence, hint=finding.hint))
-        end = engine.train(job, datasets=datasets, output=folder, report=self._report, controls=self._requests)
+        train = functools.partial(
+            engine.train, job, datasets=datasets, output=folder, report=self._report, controls=self._requests
+        )
+        end = train() if planned is None else self._train_by_plan(job, planned, train)
         return end.model_copy(update={"lora": _inside(folder, end.lora)})
+
+    def _train_by_plan(self, job: Job, planned: PlannedRun, train: Callable[..., Done | Stopped]) -> Done | Stopped:
+        comparison = Comparison(job, planned, Lessons.kept())
+        self._comparison = comparison
+        self._report(planned.record)
+        try:
+            end = train(plan=planned.plan)
+        except CardMemoryError as error:
+            with _tolerating_disks():
+                comparison.learn_shortage(error)
+            raise with_ways_out(error, job, planned=planned, make_plan=self._make_plan) from None
+        if (compared := comparison.result()) is not None:
+            self._report(compared)
+            with _tolerating_disks():
+                comparison.learn()
+        return end
 
     def _open_folder(self, job: Job) -> RunFolder:
         folder = RunFolder.create(job.run_dir, job)
@@ -103,6 +132,9 @@ class Session:
         assert self._ledger is not None
         self._ledger.note(message)
         self._reporter.report(message)
+        compared = self._comparison.note(message) if self._comparison is not None else None
+        if compared is not None:
+            self._report(compared)
 
     def _interrupted(self) -> Stopped:
         if self._ledger is None:
@@ -119,6 +151,16 @@ def _taken_over(job_file: Path) -> Job:
             with contextlib.suppress(OSError):
                 job_file.unlink()
                 job_file.parent.rmdir()
+
+
+@contextlib.contextmanager
+def _tolerating_disks() -> Iterator[None]:
+    """While something is remembered for the next run: a disk that refuses does not spoil this one."""
+    try:
+        yield
+    except OSError as error:
+        with contextlib.suppress(OSError):  # The log may lie on the same disk.
+            sys.stderr.write(f"What was learnt from this run could not be kept: {error}\n")
 
 
 def _write_to_log(end: Failed, *, with_detail: bool) -> None:

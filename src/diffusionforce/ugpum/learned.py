@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from diffusionforce.job import Profile, write_whole
+from diffusionforce.runs import data_dir
 from diffusionforce.ugpum.estimate import PlanCard, Variant
 
 _FORMAT = 1
@@ -91,6 +92,11 @@ class Lessons:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+
+    @classmethod
+    def kept(cls) -> "Lessons":
+        """Those in the user's data folder."""
+        return cls(data_dir() / "lessons")
 
     def find(self, profile_name: str, profile: Profile, *, rig: Sequence[str]) -> Lesson | None:
         """What earlier runs of a kind taught; None where there were none, or their file cannot be read.

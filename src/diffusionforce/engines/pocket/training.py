@@ -224,7 +224,7 @@ class _Run:
         transformer.train()
         if 0 in sample_steps:
             time_left.note_pass(self._make_samples(transformer, samples))
-        meters.forget_peaks()
+            meters.forget_peaks()
         for step in range(1, profile.training.steps + 1):
             self._interrupt()
             start_s, self._doing = time.perf_counter(), ""
@@ -245,10 +245,16 @@ class _Run:
                 )
             )
             if step < profile.training.steps:
-                self._pause(transformer, samples, time_left, is_sample_step=step in sample_steps)
+                self._pause(transformer, samples, time_left, meters, is_sample_step=step in sample_steps)
 
     def _pause(
-        self, transformer: PocketTransformer, samples: SampleMaker, time_left: TimeLeft, *, is_sample_step: bool
+        self,
+        transformer: PocketTransformer,
+        samples: SampleMaker,
+        time_left: TimeLeft,
+        meters: Meters,
+        *,
+        is_sample_step: bool,
     ) -> None:
         """Between two steps: save and make samples if it is time or somebody asked."""
         every = self._job.profile.checkpoints.every_steps
@@ -258,6 +264,7 @@ class _Run:
             self._measure(transformer)
         if self._controls.take_sample_request() or is_sample_step:
             time_left.note_pass(self._make_samples(transformer, samples))
+            meters.forget_peaks()  # A step's peak is what steps hold.
 
     def _make_samples(self, transformer: PocketTransformer, samples: SampleMaker) -> float:
         """Make samples, or leave them out if they do not fit; the seconds that it took."""

@@ -139,12 +139,14 @@ class Plan:
     Attributes:
         candidates: Every way that exists on this rig, with its reason.
         recommended: The fastest that fits and that the user allows; None where nothing does.
+        closest: The recommended one, or what the user allows that lacks least.
         refusal: Where nothing does: what is missing, a sentence a card.
         ways_out: Where nothing does: what would help, each of it computed.
     """
 
     candidates: tuple[Candidate, ...]
     recommended: Candidate | None
+    closest: Candidate
     refusal: tuple[str, ...] = ()
     ways_out: tuple[str, ...] = ()
 
@@ -198,9 +200,10 @@ def plan(
     explained = tuple(replace(one, reason=_reason(one, recommended, wish)) for one in found)
     if recommended is not None:
         recommended = explained[found.index(recommended)]
-        return Plan(candidates=explained, recommended=recommended)
+        return Plan(candidates=explained, recommended=recommended, closest=recommended)
     refusal, ways_out = _refusal(allowed, found, cards)
-    return Plan(candidates=explained, recommended=None, refusal=refusal, ways_out=ways_out)
+    closest = explained[found.index(allowed[0]) if allowed else 0]
+    return Plan(candidates=explained, recommended=None, closest=closest, refusal=refusal, ways_out=ways_out)
 
 
 @dataclass(frozen=True)

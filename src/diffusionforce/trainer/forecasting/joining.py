@@ -3,18 +3,21 @@
 import importlib
 import importlib.util
 import time
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from diffusionforce.engines.contract import Describe
 from diffusionforce.engines.subjects import JobSubjects
 from diffusionforce.job import Job
 from diffusionforce.rig import in_gb
+from diffusionforce.runs import data_dir
 from diffusionforce.trainer.engines import load_engine
 from diffusionforce.trainer.forecasting.answer import Calls, phases_of, way_of
 from diffusionforce.trainer.forecasting.judging import Judge
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here
 from diffusionforce.trainer.forecasting.speeds import Times, timed_variants
 from diffusionforce.trainer.forecasting.traces import Traces
+from diffusionforce.ugpum.learned import Lesson, Lessons
 from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
 from diffusionforce.wire.forecast import Forecast, PhaseNeed
 
@@ -45,13 +48,20 @@ def forecast_job(
     start_s = time.perf_counter()
     rig = rig or rig_here(job.profile.devices.use, memory=job.profile.memory)
     subjects = describe(job, num_cards=len(rig.cards) if rig.on_cards else 0)
-    found = forecast_subjects(subjects, job, rig=rig, wish=wish, traces=traces or Traces())
+    lesson = Lessons(data_dir() / "lessons").find(job.profile_name, job.profile, rig=rig.names) if rig.names else None
+    found = forecast_subjects(subjects, job, rig=rig, wish=wish, traces=traces or Traces(), lesson=lesson)
     forecast = found.forecast.model_copy(update={"took_s": time.perf_counter() - start_s})
     return JobForecast(forecast, found.plan)
 
 
 def forecast_subjects(
-    subjects: JobSubjects, job: Job, *, rig: Rig, wish: Wish | None = None, traces: Traces
+    subjects: JobSubjects,
+    job: Job,
+    *,
+    rig: Rig,
+    traces: Traces,
+    wish: Wish | None = None,
+    lesson: Lesson | None = None,
 ) -> JobForecast:
     """Forecast what an engine has described.
 
@@ -59,8 +69,9 @@ def forecast_subjects(
         subjects: What the engine would run.
         job: The job that it was described for, which only gives the names.
         rig: What to run on.
-        wish: What the user insists on; by default what the engine prefers.
         traces: Gives the footprints.
+        wish: What the user insists on; by default what the engine prefers.
+        lesson: What earlier runs taught.
     """
     trained = traces.training(subjects.variants)
     sampled = [
@@ -68,20 +79,22 @@ def forecast_subjects(
         for variant in subjects.variants
     ]
     rig = rig.with_process(subjects.ram_bytes)
+    if lesson is not None:
+        rig = replace(rig, cards=lesson.on_cards(rig.cards))
     caching: Calls = [(call.where, traces.call(call)) for call in subjects.caching]
     decoding: Calls = [(call.where, traces.call(call)) for call in subjects.decoding]
-    variants, times = timed_variants(subjects, trained, sampled, rig)
+    variants, times = timed_variants(subjects, trained, sampled, rig, lesson=lesson)
     made = plan(
         variants,
         rig.cards,
         ram_bytes=rig.ram_usable_bytes,
         wish=wish or _wish(subjects, rig),
-        judge=Judge(rig=rig, host_s=subjects.host_s),
+        judge=Judge(rig=rig, host_s=subjects.host_s * (lesson.step_factor if lesson is not None else 1.0)),
         kinds=subjects.kinds if rig.on_cards else ("one card",),
         max_chunks_each=subjects.max_chunks_each,
         even_chunks_each=subjects.even_chunks_each,
     )
-    shown = made.recommended or made.candidates[0]
+    shown = made.closest
     phases = phases_of(shown, subjects, rig, caching=caching, decoding=decoding)
     return JobForecast(
         Forecast(
@@ -101,7 +114,7 @@ def forecast_subjects(
             ),
             refusal=made.refusal,
             ways_out=made.ways_out,
-            notes=(*rig.notes, *subjects.notes, *_about_times(times), *_about_phases(phases, rig)),
+            notes=(*rig.notes, *subjects.notes, *_about_times(times, lesson), *_about_phases(phases, rig)),
         ),
         made,
     )
@@ -135,7 +148,10 @@ def _trainable_bytes(candidate: Candidate) -> int:
     return sum(block.part.trained_bytes for block in footprint.blocks) + footprint.outer.part.trained_bytes
 
 
-def _about_times(times: Times) -> list[str]:
+def _about_times(times: Times, lesson: Lesson | None) -> list[str]:
+    if lesson is not None:
+        runs = "an earlier run" if lesson.num_runs == 1 else f"{lesson.num_runs} earlier runs"
+        return [f"Memory and times are corrected by what {runs} of this kind took on these cards."]
     if times == "catalogue":
         return ["Times are computed from the cards' data sheets; your own cards may differ by a fifth."]
     return []

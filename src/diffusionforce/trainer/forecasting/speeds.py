@@ -9,6 +9,7 @@ from diffusionforce.trainer.forecasting.rigs import Rig
 from diffusionforce.ugpum.estimate import Variant
 from diffusionforce.ugpum.footprint import Footprint
 from diffusionforce.ugpum.imagined import rated_variant
+from diffusionforce.ugpum.learned import Lesson
 
 Times = Literal["measured", "catalogue", "unknown"]
 
@@ -17,7 +18,12 @@ _SOME_FLOPS = 50e12
 
 
 def timed_variants(
-    subjects: JobSubjects, trained: Sequence[Footprint], sampled: Sequence[Footprint | None], rig: Rig
+    subjects: JobSubjects,
+    trained: Sequence[Footprint],
+    sampled: Sequence[Footprint | None],
+    rig: Rig,
+    *,
+    lesson: Lesson | None = None,
 ) -> tuple[list[Variant], Times]:
     """The variants of a model as the planner wants them, and where their seconds come from.
 
@@ -26,6 +32,7 @@ def timed_variants(
         trained: The footprint of each variant's training.
         sampled: The footprint of each variant's sampling.
         rig: The cards.
+        lesson: What earlier runs taught.
     """
     reached = [sheet.reached_flops for sheet in rig.sheets if sheet is not None]
     is_known = len(reached) == len(rig.cards)
@@ -36,6 +43,8 @@ def timed_variants(
         )
         for variant, footprint, sampling in zip(subjects.variants, trained, sampled, strict=True)
     ]
+    if lesson is not None:
+        return [lesson.on_variant(variant) for variant in variants], "measured"
     return variants, "catalogue" if is_known else "unknown"
 
 

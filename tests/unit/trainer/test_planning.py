@@ -1,0 +1,85 @@
+"""From a forecast to the plan of a run."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.support.jobs import small_job
+from tests.support.planned_runs import GIB, forecast
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.job.profile import MemorySettings
+from diffusionforce.trainer import planning
+from diffusionforce.trainer.planning import plan_run, run_plan
+from diffusionforce.wire.forecast import CardNeed, Forecast, PhaseNeed, WayCard
+
+
+def on_three_cards() -> Forecast:
+    """A way that uses the third card and the first, in this order, of which some blocks are always in RAM."""
+    made = forecast()
+    third = made.rig[1].model_copy(update={"device": "cuda:2", "label": "GPU 2", "budget_bytes": 7 * GIB})
+    cards = (
+        WayCard(device="cuda:2", num_blocks=6, num_paged=3, num_slots=2, needed_bytes=6 * GIB, missing_bytes=0),
+        WayCard(device="cuda:0", num_blocks=4, num_paged=0, needed_bytes=3 * GIB, missing_bytes=0),
+    )
+    needs = [CardNeed(weights_bytes=one * GIB) for one in (1, 0, 2)]
+    sampling = PhaseNeed(phase="sampling", cards=tuple(needs), num_aside=(4, 0, 1))
+    way = made.ways[0].model_copy(update={"cards": cards, "paged_blocks": (0, 2, 4), "mode": "B"})
+    return made.model_copy(update={"rig": (*made.rig, third), "ways": (way,), "phases": (made.phases[0], sampling)})
+
+
+def test_the_engine_gets_what_was_planned_for_each_card_that_it_uses():
+    made = on_three_cards()
+    plan = run_plan(made, made.ways[0])
+    assert [(one.device, one.label) for one in plan.devices] == [("cuda:2", "GPU 2"), ("cuda:0", "GPU 0 (RTX 3090)")]
+    assert [one.budget_bytes for one in plan.devices] == [7 * GIB, 20 * GIB]
+    assert [one.planned_bytes for one in plan.devices] == [6 * GIB, 3 * GIB]
+    assert [one.planned_sampling_bytes for one in plan.devices] == [2 * GIB, GIB]
+    assert [one.num_aside for one in plan.devices] == [1, 4]
+    assert [one.num_slots for one in plan.devices] == [2, 3]  # Blocks that step aside need slots too.
+    assert plan.paged == {0, 2, 4}
+    assert (plan.chunk_sizes, plan.stage_of_chunk, plan.mode) == ((3, 3, 2, 2), (0, 1, 0, 1), "B")
+
+
+def test_samples_that_do_not_fit_move_no_blocks():
+    made = on_three_cards()
+    sampling = made.phases[1].model_copy(update={"fits": False, "num_aside": ()})
+    plan = run_plan(made.model_copy(update={"phases": (made.phases[0], sampling)}), made.ways[0])
+    assert [(one.num_aside, one.planned_sampling_bytes) for one in plan.devices] == [(0, None)] * 2
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Two cards that are not there; what was asked for is noted."""
+    noted: list[object] = []
+
+    def rig_here(devices, *, memory):
+        noted.append(memory)
+        return SimpleNamespace(on_cards=tuple(devices) != ("cpu",), names=("a", "b"))
+
+    def forecast_job(job, *, rig):
+        made = forecast(fits=job.profile.lora.rank < 100)
+        return made, SimpleNamespace(recommended=SimpleNamespace(step_s=7.0) if made.recommended else None)
+
+    monkeypatch.setattr(planning, "rig_here", rig_here)
+    monkeypatch.setattr(planning, "forecast_job", forecast_job)
+    return noted
+
+
+def test_a_job_for_cards_is_planned_within_what_the_user_gives(tmp_path: Path, asked: list[object]):
+    planned = plan_run(small_job(tmp_path, devices__use=["auto"], memory__budget_gb=[5]))
+    assert planned is not None
+    assert (planned.rig, planned.modelled_s, planned.index_of("cuda:1")) == (("a", "b"), 7.0, 1)
+    assert asked == [MemorySettings(budget_gb=(5.0,))]
+    assert planned.record.devices[1].num_aside == 4
+
+
+def test_a_job_for_the_processor_needs_no_plan(tmp_path: Path, asked: list[object]):
+    assert plan_run(small_job(tmp_path)) is None
+
+
+def test_a_job_that_fits_in_no_way_is_refused(tmp_path: Path, asked: list[object]):
+    with pytest.raises(DeviceError, match=r"^This needs 2 GB more on GPU 1") as caught:
+        plan_run(small_job(tmp_path, devices__use=["auto"], lora__rank=100))
+    assert "fp8 weights (fits, 0.6 s a step)" in caught.value.hint
+    assert caught.value.detail.startswith("The closest way: split")

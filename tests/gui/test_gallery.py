@@ -115,3 +115,16 @@ def test_a_sample_whose_file_is_gone_does_no_harm(done: Window, qtbot: QtBot):
     done.gallery.grid.viewport().update()
     qtbot.wait(300)
     assert done.gallery.grid._waiting_words(0, 0, session.root / "samples/step-000000-00.png") == "file is gone"
+
+
+@pytest.mark.parametrize("width", [1440, 1700])
+def test_a_table_of_few_columns_leaves_no_room_empty(done: Window, qtbot: QtBot, width: int):
+    # Symptom: between the last column and the list of files about 130 px were empty.
+    done.resize(width, 900)
+    qtbot.wait(100)
+    grid, files = done.gallery.grid, done.gallery.files
+    last = grid._box(Cell(0, len(grid._table.steps) - 1))
+    table_ends = grid.mapTo(done, grid.viewport().pos()).x() + last.right()
+    files_begin = files.mapTo(done, files.rect().topLeft()).x()
+    assert 0 < files_begin - table_ends <= 40
+    assert files.mapTo(done, files.rect().topRight()).x() == pytest.approx(width - 24, abs=2)

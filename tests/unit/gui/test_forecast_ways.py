@@ -42,7 +42,7 @@ def test_ways_that_differ_by_less_than_a_prediction_can_tell_are_as_fast():
 
 def test_a_way_that_does_not_fit_says_what_it_lacks_and_where():
     split, swap = shown(refused())
-    assert split.reason == "Lacks 3 GB on GPU 0 and 1.2 GB on GPU 1."
+    assert split.reason == "Lacks 3 GB on GPU 0, 1.2 GB on GPU 1."
     assert swap.fits is False
     assert "Won't fit" in split.spoken
 

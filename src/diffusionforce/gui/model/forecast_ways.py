@@ -122,4 +122,4 @@ def _lacks(forecast: Forecast, way: Way) -> str:
         for card in way.cards
         if card.missing_bytes
     ]
-    return f"Lacks {' and '.join(lacks)}." if lacks and not way.fits else ""
+    return f"Lacks {', '.join(lacks)}." if lacks and not way.fits else ""

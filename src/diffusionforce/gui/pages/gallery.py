@@ -68,8 +68,10 @@ class GalleryPage(Page):
         text = "The first row is drawn before training starts, so you can compare every later step with it."
         self._empty = Empty("grid", "Previews will appear here", text, actions=(start,))
         self._problem = column(gap=0)
-        self.files.setFixedWidth(FILES_PX)
-        grid = holder(column((holder(row((self.grid, 1), self.files, gap=16)), 1), self._make_bar(), gap=12))
+        self.files.setMinimumWidth(FILES_PX)
+        # The table takes what it has use for, the files the rest.
+        table = holder(row((self.grid, 1000), (self.files, 1), gap=16))
+        grid = holder(column((table, 1), self._make_bar(), gap=12))
         self._tab_row = holder(row(self.tabs, None, self._facts))
         for widget in (self._empty, grid, self.compare, self.large):
             self._stack.addWidget(widget)
@@ -229,7 +231,7 @@ class GalleryPage(Page):
     def set_compact(self, compact: bool) -> None:
         """Narrow the list of files in a narrow window."""
         super().set_compact(compact)
-        self.files.setFixedWidth(FILES_COMPACT_PX if compact else FILES_PX)
+        self.files.setMinimumWidth(FILES_COMPACT_PX if compact else FILES_PX)
 
     def shown(self) -> None:
         """Show what happened while the page was hidden; without a run of its own the newest one on disk."""

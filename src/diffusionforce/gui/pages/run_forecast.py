@@ -6,13 +6,13 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 from diffusionforce.gui.model import forecast_bars, forecast_blocks
 from diffusionforce.gui.model.forecast_bars import KIND_WORDS, PHASE_WORDS, PHASES, NeedBar
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
-from diffusionforce.gui.widgets.block_strip import BlockStrip, card_swatch
+from diffusionforce.gui.widgets.block_strip import BlockStrip, card_swatch, paged_swatch
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.chip import Chip
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row
-from diffusionforce.gui.widgets.legend import Legend
+from diffusionforce.gui.widgets.legend import Legend, Swatch
 from diffusionforce.gui.widgets.need_bar import NeedBarView, kind_swatch
 from diffusionforce.gui.widgets.segmented import Segmented
 from diffusionforce.rig import RigReport
@@ -140,8 +140,10 @@ class ForecastCard(Card):
         sentence = forecast_blocks.sentence(forecast, way)
         strip.show_cells(cells, spoken=sentence, dimmed=self._status.is_checking)
         told = forecast_blocks.card_words(forecast, way)
-        legend = Legend([(card_swatch(index), f"{label}: {what}") for index, label, what in told])
-        add(self._blocks, hairline(), 4, Label("Where the blocks go", "strong"), strip, legend)
+        items: list[tuple[Swatch, str]] = [(card_swatch(index), f"{label}: {what}") for index, label, what in told]
+        if way.paged_blocks:
+            items.append((paged_swatch, "in RAM, brought in for their turn"))
+        add(self._blocks, hairline(), 4, Label("Where the blocks go", "strong"), strip, Legend(items))
 
     def _fill_summary(self, forecast: Forecast) -> None:
         for tone, sentence in forecast_bars.lines_of(forecast):

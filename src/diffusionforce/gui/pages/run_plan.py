@@ -1,7 +1,6 @@
 """The Run place before a run: choose profile, dataset and output, see what will happen, start."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -259,9 +258,6 @@ class RunPlanPage(Page):
 
     def _show_forecast(self) -> None:
         memory = self.plan.memory
-        if memory.problem is not None and self.plan.refusal() is not None:
-            # The notice above says the same, at length.
-            memory = replace(memory, problem=UserError("A model that cannot train here has no forecast."))
         self.forecast.show_status(memory)
         self.ways.show_status(memory)
 

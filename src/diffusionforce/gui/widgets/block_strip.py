@@ -1,7 +1,7 @@
 """The blocks of the model in a row, each in the colour of its card; those that live in RAM are hatched."""
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
@@ -47,3 +47,8 @@ class BlockStrip(QWidget):
 def card_swatch(card_index: int) -> Swatch:
     """Return what paints the swatch of a card."""
     return lambda painter, rect: painter.fillRect(rect, QColor(theme.device_fill(card_index)))
+
+
+def paged_swatch(painter: QPainter, rect: QRectF) -> None:
+    """Paint the swatch of blocks that live in RAM."""
+    paint.hatch(painter, rect, theme.colour("text2"))

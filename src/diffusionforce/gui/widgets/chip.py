@@ -8,7 +8,7 @@ from diffusionforce.gui import icons, paint, theme
 
 
 class Chip(QWidget):
-    """A tag. `tone` is `ok`, `warn`, `err`, `info`, `accent` or empty for neutral."""
+    """A tag. `tone` is `ok`, `warn`, `err`, `info`, `accent`, `primary` (the full accent) or empty for neutral."""
 
     def __init__(self, text: str = "", tone: str = "", icon: str = "") -> None:
         super().__init__()
@@ -35,8 +35,8 @@ class Chip(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint tint, icon and word."""
-        ink = {"": "text2", "accent": "text"}.get(self._tone, self._tone)
-        fill = {"": "raised"}.get(self._tone, f"{self._tone}_bg")
+        ink = {"": "text2", "accent": "text", "primary": "on_accent"}.get(self._tone, self._tone)
+        fill = {"": "raised", "primary": "accent"}.get(self._tone, f"{self._tone}_bg")
         painter = paint.begin(self)
         paint.box(painter, QRectF(self.rect()), radius=4, fill=fill)
         left = 7.0

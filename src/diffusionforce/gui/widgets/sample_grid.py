@@ -85,10 +85,19 @@ class SampleGrid(QAbstractScrollArea):
 
     def _edge(self) -> float:
         """Return the edge of a cell: as large as it can be while the whole table fits, within limits."""
-        columns, rows = max(1, len(self._table.steps)), max(1, len(self._table.rows))
-        width = (self.viewport().width() - MIN_NAMES_PX) / columns - GAP_PX
-        height = (self.viewport().height() - HEADER_PX + GAP_PX) / rows - GAP_PX
-        return max(float(MIN_CELL_PX), min(float(MAX_CELL_PX), width, height))
+        width = (self.viewport().width() - MIN_NAMES_PX) / max(1, len(self._table.steps)) - GAP_PX
+        return max(float(MIN_CELL_PX), min(width, self._edge_by_height()))
+
+    def _edge_by_height(self) -> float:
+        """Return the edge of a cell with which all rows fit, within limits."""
+        height = (self.viewport().height() - HEADER_PX + GAP_PX) / max(1, len(self._table.rows)) - GAP_PX
+        return max(float(MIN_CELL_PX), min(float(MAX_CELL_PX), height))
+
+    @property
+    def widest_px(self) -> int:
+        """The width beyond which the table would leave room empty: it depends on its height alone."""
+        columns = max(1, len(self._table.steps))
+        return int(MAX_NAMES_PX + columns * (self._edge_by_height() + GAP_PX)) + self.width() - self.viewport().width()
 
     def _names_px(self) -> float:
         """Return the width of the prompts: what the pictures leave, within limits."""
@@ -96,6 +105,9 @@ class SampleGrid(QAbstractScrollArea):
         return max(float(MIN_NAMES_PX), min(float(MAX_NAMES_PX), left))
 
     def _lay_out(self) -> None:
+        if self.maximumWidth() != self.widest_px:
+            # What it has no use for goes to its neighbour.
+            self.setMaximumWidth(self.widest_px)
         step = self._edge() + GAP_PX
         full_w = self._names_px() + len(self._table.steps) * step
         full_h = HEADER_PX + len(self._table.rows) * step

@@ -23,7 +23,7 @@ class WayRow(QFrame):
         tone = "" if line.fits else "err"
         head = row(Label(line.title, "strong" if line.fits else "body2"), gap=8)
         if line.is_recommended:
-            head.addWidget(Chip("Recommended", "accent"))
+            head.addWidget(Chip("Recommended", "primary"))
         elif line.relation:
             head.addWidget(Label(line.relation, "muted"))
         head.addStretch(1)

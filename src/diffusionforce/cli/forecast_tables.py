@@ -39,7 +39,7 @@ def show_forecast(forecast: Forecast, *, console: Console) -> None:
     if shown is not None:
         _say(console, f"Recommended: {shown.words}{_speed(shown)}.")
     elif forecast.ways:
-        _say(console, f"Nothing fits; shown is what comes closest: {forecast.ways[0].words}.")
+        _say(console, f"Nothing fits; shown is what comes closest: {forecast.ways[forecast.shown_way].words}.")
     for index, card in enumerate(forecast.rig):
         console.print()
         _show_card(forecast, index, card, console=console)

@@ -121,6 +121,8 @@ class Forecast(Record):
     phases: tuple[PhaseNeed, ...]
     ways: tuple[Way, ...]
     """Best first."""
+    shown_way: int = 0
+    """Index into `ways`: the one whose phases are given. The recommended one, or what comes closest where none is."""
     refusal: tuple[str, ...] = ()
     """Where nothing fits: what is missing, a sentence a card."""
     ways_out: tuple[str, ...] = ()

@@ -112,6 +112,7 @@ def forecast_subjects(
             ways=tuple(
                 way_of(one, rig, recommended=made.recommended, with_times=times != "unknown") for one in made.candidates
             ),
+            shown_way=made.candidates.index(shown),
             refusal=made.refusal,
             ways_out=made.ways_out,
             notes=(*rig.notes, *subjects.notes, *_about_times(times, lesson), *_about_phases(phases, rig)),

@@ -54,7 +54,9 @@ def test_a_run_as_planned_says_so_at_the_second_step_and_at_the_end(tmp_path: Pa
     ]
     first, last = of_kind(messages, Compared)
     assert (first.step, last.step, last.causes) == (2, 4, ())
-    comparison = RunFolder.open(job.run_dir).read_state().comparison
+    run = RunFolder.open(job.run_dir)
+    assert "GPU 1 (RTX 3060): 8 GB planned, at most 10 GB." in run.log_path.read_text(encoding="utf-8")
+    comparison = run.read_state().comparison
     assert comparison is not None
     assert [(one.label, one.planned_bytes, one.seen_bytes) for one in comparison.devices] == [
         (LABELS[0], 12 * GIB, 12 * GIB),

@@ -11,15 +11,17 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from diffusionforce.cli.words import block_ranges, duration, memory
+from diffusionforce.cli.words import block_ranges, compared, duration, memory
 from diffusionforce.job import Job
 from diffusionforce.wire import (
     Checkpoint,
+    Compared,
     DeviceReading,
     HeldOut,
     Hello,
     Message,
     Placed,
+    Planned,
     Preparing,
     Sample,
     Step,
@@ -80,10 +82,16 @@ class RunView:
                 self._set_status("Preparing")
             case Preparing():
                 self._set_status(f"{_STAGES[message.stage]} {message.done}/{message.total}")
+            case Planned():
+                self._show_plan(message)
             case Placed():
                 self._show_placement(message)
             case Step():
                 self._show_step(message)
+            case Compared():
+                self._print(f"Forecast against measured: {compared(message)}.")
+                for line in filter(None, (*message.causes, message.hint)):
+                    self._print(line, style="yellow")
             case HeldOut():
                 self._held_out = f"{message.loss:.4f}"
                 self._print(f"Held-out loss at step {message.step}: {message.loss:.4f}")
@@ -106,6 +114,14 @@ class RunView:
     def _set_status(self, words: str) -> None:
         if not self._is_stopping:
             self._status = words
+
+    def _show_plan(self, plan: Planned) -> None:
+        self._print(f"Trained as {plan.words}, mode {plan.mode}.")
+        for device in plan.devices:
+            needed = f"{memory(device.planned_bytes)} planned, " if device.planned_bytes is not None else ""
+            limit = f"at most {memory(device.budget_bytes)}" if device.budget_bytes is not None else "no limit"
+            aside = f"; {device.num_aside} blocks step aside for samples" if device.num_aside else ""
+            self._print(f"{device.label}: {needed}{limit}{aside}")
 
     def _show_placement(self, placed: Placed) -> None:
         for device in placed.devices:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from diffusionforce.job import Job
-from diffusionforce.runs import RunHeldOut, RunState
+from diffusionforce.runs import RunComparison, RunHeldOut, RunState
+from diffusionforce.wire import Compared
 
 GIB = 1024**3
 
@@ -51,6 +52,21 @@ def measured(held_out: RunHeldOut | None) -> str:
     return ", ".join(filter(None, [f"{held_out.before:.4f} before", after, change(held_out)]))
 
 
+def compared(comparison: RunComparison | Compared) -> str:
+    """Return forecast and measurement side by side, device by device, and the step."""
+    parts = [
+        f"{device.label} {memory(device.planned_bytes)} planned, {memory(device.seen_bytes)} held"
+        for device in comparison.devices
+    ]
+    planned = f"{_seconds(comparison.planned_s)} planned, " if comparison.planned_s is not None else ""
+    return "; ".join([*parts, f"a step {planned}{_seconds(comparison.seen_s)} taken"])
+
+
+def _seconds(seconds: float) -> str:
+    """A short time to compare with another, to three digits."""
+    return f"{seconds:.3g} s" if seconds < 10 else duration(seconds)
+
+
 def closing_lines(state: RunState, job: Job) -> list[str]:
     """Return how a run that is over ended and what it left behind, one sentence a line. Problems are told elsewhere."""
     steps = f"all {state.num_steps} steps" if state.num_steps > 1 else "1 step"
@@ -63,5 +79,7 @@ def closing_lines(state: RunState, job: Job) -> list[str]:
     loss = measured(state.held_out_loss)
     if loss:
         lines.append(f"Held-out loss: {loss}.")
+    if state.comparison is not None:
+        lines.append(f"Forecast against measured: {compared(state.comparison)}.")
     lines.append(f"Everything about the run: {job.run_dir}")
     return lines

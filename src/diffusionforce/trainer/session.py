@@ -15,6 +15,7 @@ import diffusionforce
 from diffusionforce.engines.contract import Engine
 from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job, Profile, read_job
+from diffusionforce.rig import in_gb
 from diffusionforce.runs import RunFolder, storage_error
 from diffusionforce.trainer import preflight
 from diffusionforce.trainer.comparing import Comparison
@@ -106,6 +107,7 @@ class Session:
         comparison = Comparison(job, planned, Lessons.kept())
         self._comparison = comparison
         self._report(planned.record)
+        _write_plan_to_log(planned)
         try:
             end = train(plan=planned.plan)
         except CardMemoryError as error:
@@ -161,6 +163,15 @@ def _tolerating_disks() -> Iterator[None]:
     except OSError as error:
         with contextlib.suppress(OSError):  # The log may lie on the same disk.
             sys.stderr.write(f"What was learnt from this run could not be kept: {error}\n")
+
+
+def _write_plan_to_log(planned: PlannedRun) -> None:
+    lines = [f"Trained as {planned.plan.words}, mode {planned.plan.mode}."]
+    for device in planned.plan.devices:
+        planned_bytes, budget_bytes = device.planned_bytes or 0, device.budget_bytes or 0
+        lines.append(f"{device.label}: {in_gb(planned_bytes)} planned, at most {in_gb(budget_bytes)}.")
+    with contextlib.suppress(OSError):  # The log may lie on a full disk.
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
 def _write_to_log(end: Failed, *, with_detail: bool) -> None:

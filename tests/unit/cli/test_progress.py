@@ -10,12 +10,16 @@ from tests.support.jobs import small_job
 from diffusionforce.cli.progress import STOPPING, RunView
 from diffusionforce.wire import (
     Checkpoint,
+    Compared,
+    ComparedDevice,
     DevicePlacement,
     DeviceReading,
     HeldOut,
     Hello,
     Message,
     Placed,
+    Planned,
+    PlannedDevice,
     Preparing,
     Sample,
     Step,
@@ -38,6 +42,28 @@ MESSAGES: list[Message] = [
         devices=(DevicePlacement(device="cuda:0", name="RTX [5080]", blocks=(0, 1, 2), weights_bytes=GIB),),
         num_blocks=10,
         schedule="turns",
+    ),
+    Planned(
+        words="split, bf16 weights",
+        mode="C",
+        devices=(
+            PlannedDevice(
+                device="cuda:0",
+                label="GPU 0",
+                total_bytes=16 * GIB,
+                budget_bytes=14 * GIB,
+                planned_bytes=9 * GIB,
+                num_aside=4,
+            ),
+            PlannedDevice(device="cuda:1", label="GPU 1", total_bytes=8 * GIB),
+        ),
+    ),
+    Compared(
+        step=2,
+        devices=(ComparedDevice(device="cuda:0", label="GPU 0", planned_bytes=9 * GIB, seen_bytes=12 * GIB),),
+        seen_s=2.0,
+        causes=("GPU 0 held 3 GB more than planned.",),
+        hint="Plan anew.",
     ),
     HeldOut(step=0, loss=0.25),
     Sample(step=0, prompt_index=1, num_prompts=4, prompt="a [red] girl", seed=1, path="samples/a.png", seconds=1),
@@ -105,3 +131,16 @@ def test_where_a_run_goes_is_said_once_it_was_accepted(tmp_path: Path):
 def test_a_file_gets_a_twentieth_of_the_steps(tmp_path: Path):
     lines = [line for line in shown(tmp_path, is_terminal=False).splitlines() if line.startswith("Step")]
     assert lines == ["Step 5/100: loss 0.5000, held-out 0.2500, 0.5 s a step, 1 min 30 s left"]
+
+
+def test_plan_and_comparison_are_told(tmp_path: Path):
+    text = shown(tmp_path, is_terminal=False)
+    for line in (
+        "Trained as split, bf16 weights, mode C.",
+        "GPU 0: 9.0 GB planned, at most 14.0 GB; 4 blocks step aside for samples",
+        "GPU 1: no limit",
+        "Forecast against measured: GPU 0 9.0 GB planned, 12.0 GB held; a step 2 s taken.",
+        "GPU 0 held 3 GB more than planned.",
+        "Plan anew.",
+    ):
+        assert f"{line}\n" in text

@@ -7,7 +7,7 @@ import pytest
 from tests.support.jobs import small_job
 
 from diffusionforce.cli.words import block_ranges, change, closing_lines, duration, measured, memory
-from diffusionforce.runs import RunFolder, RunHeldOut
+from diffusionforce.runs import RunComparison, RunDevice, RunFolder, RunHeldOut
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,22 @@ def test_one_step_is_not_all_steps(tmp_path: Path, num_steps: int, words: str):
     job = small_job(tmp_path)
     state = RunFolder.create(job.run_dir, job).read_state().model_copy(update={"state": "done", "num_steps": num_steps})
     assert closing_lines(state, job)[0] == words
+
+
+def test_the_last_lines_set_the_forecast_against_what_was_measured(tmp_path: Path):
+    job = small_job(tmp_path)
+    state = RunFolder.create(job.run_dir, job).read_state()
+    devices = tuple(
+        RunDevice(
+            device=f"cuda:{index}", label=f"GPU {index}", planned_bytes=3 * 1024**3, seen_bytes=seen * 512 * 1024**2
+        )
+        for index, seen in enumerate((6, 7))
+    )
+    comparison = RunComparison(devices=devices, planned_s=0.5, seen_s=0.1234)
+    lines = closing_lines(state.model_copy(update={"comparison": comparison}), job)
+    assert (
+        "Forecast against measured: GPU 0 3.0 GB planned, 3.0 GB held; GPU 1 3.0 GB planned, 3.5 GB held; a step 0.5 s "
+        "planned, 0.123 s taken."
+    ) in lines
+    without = closing_lines(state.model_copy(update={"comparison": RunComparison(seen_s=200)}), job)
+    assert "Forecast against measured: a step 3 min 20 s taken." in without

@@ -69,6 +69,11 @@ class SampleRoom:
         )
         """For each card the blocks that step aside."""
 
+    @property
+    def locked_bytes(self) -> int:
+        """RAM that is locked for blocks, in use or kept for the next pass."""
+        return self._pager.pinned.locked_bytes
+
     def run(self, make: Callable[[], object]) -> Shortage | None:
         """Make samples, with the blocks aside while it lasts.
 

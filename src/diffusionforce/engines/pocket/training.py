@@ -40,6 +40,7 @@ from diffusionforce.job import Job
 from diffusionforce.pipeline.aside import SampleRoom, drop_locals
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.shortage import Shortage, shortage_of
+from diffusionforce.rig.shared_memory import watch_shared_memory
 from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
 
 
@@ -122,6 +123,7 @@ class _Run:
         self._lora: Lora | None = None
         self._held_out: HeldOutLoss | None = None
         self._room: SampleRoom | None = None
+        self._watch = watch_shared_memory()
         self._doing = "while the model was loaded"
         """For words about a failure; empty within steps."""
 
@@ -244,6 +246,7 @@ class _Run:
                     devices=meters.read(result.work),
                 )
             )
+            self._watch_shared_memory()
             if step < profile.training.steps:
                 self._pause(transformer, samples, time_left, meters, is_sample_step=step in sample_steps)
 
@@ -265,6 +268,15 @@ class _Run:
         if self._controls.take_sample_request() or is_sample_step:
             time_left.note_pass(self._make_samples(transformer, samples))
             meters.forget_peaks()  # A step's peak is what steps hold.
+
+    def _watch_shared_memory(self) -> None:
+        """End the run, keeping what there is, where the system moves the cards' memory to RAM."""
+        assert self._room is not None, "steps are taken between installing and removing"
+        try:
+            self._watch.check(step=self._step, locked_bytes=self._room.locked_bytes)
+        except CardMemoryError:
+            self._save()
+            raise
 
     def _make_samples(self, transformer: PocketTransformer, samples: SampleMaker) -> float:
         """Make samples, or leave them out if they do not fit; the seconds that it took."""

@@ -15,6 +15,7 @@ from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.pager.pager import Pager
+from diffusionforce.rig.shared_memory import SharedMemoryWatch
 from diffusionforce.wire import Checkpoint, Done, Sample, Step, Warn
 
 NO_MEMORY = "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total capacity of 24 GiB"
@@ -198,3 +199,15 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(tmp_path: Path, monkeyp
     monkeypatch.setattr(PocketTransformer, "forward", fail)
     with pytest.raises(RuntimeError, match="shapes"):
         Run(tiny_job(tmp_path))
+
+
+def test_memory_that_the_system_moves_ends_the_run_with_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = [0, 0, 2 << 30, 9 << 30]
+    watch = SharedMemoryWatch(lambda: readings.pop(0), clock=lambda: -2.0 * len(readings))
+    monkeypatch.setattr(training, "watch_shared_memory", lambda: watch)
+    run = Run(tiny_job(tmp_path, steps=4), begin=False)
+    with pytest.raises(CardMemoryError, match=r"moved 2 GB .* by step 3"):
+        run.train()
+    assert [save.step for save in run.of_kind(Checkpoint)] == [3]

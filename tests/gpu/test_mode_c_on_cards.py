@@ -133,6 +133,7 @@ def reserved_peaks(devices: Sequence[torch.device]) -> list[int]:
 
 
 def allow(devices: Sequence[torch.device], budgets_bytes: Sequence[float]) -> None:
+    torch.cuda.empty_cache()
     for device, budget_bytes in zip(devices, budgets_bytes, strict=True):
         total_bytes = torch.cuda.get_device_properties(device).total_memory
         torch.cuda.set_per_process_memory_fraction(budget_bytes / total_bytes, device)

@@ -107,6 +107,7 @@ class SampleRoom:
         if any(self.aside) and self._graphs is not None:
             self._graphs.release()
             gc.collect()
+            self._clear_workspaces()
         with self._unwrapped():
             self._pager.step_aside(self.aside)
         self._settle()
@@ -131,6 +132,12 @@ class SampleRoom:
         finally:
             for wrapper in wrappers:
                 wrapper.install()
+
+    def _clear_workspaces(self) -> None:
+        """Let cuBLAS's workspaces go: those made during a capture keep the memory of its graphs from going."""
+        if any(device.type == "cuda" for device in self._devices):
+            # Private, but PyTorch's own way: its graph trees do the same before they let memory go.
+            torch._C._cuda_clearCublasWorkspaces()  # pyright: ignore
 
     def _settle(self) -> None:
         """Wait for the cards, and hand memory that nobody uses back to them: the allocator keeps it in sizes."""

@@ -29,7 +29,7 @@ def wan_subjects(
         shape: Sizes of the model; Wan 2.1 14B's if left out.
     """
     shape = shape or BenchmarkShape()
-    common = {"num_blocks": shape.num_blocks, "width": shape.width, "tokens": num_tokens}
+    common = {"num_blocks": shape.num_blocks, "width": shape.width, "rank": shape.lora_rank, "tokens": num_tokens}
 
     def model(phase: str, size: int) -> TracedModel:
         return TracedModel(

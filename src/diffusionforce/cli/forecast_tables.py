@@ -1,6 +1,6 @@
 """A forecast drawn in the terminal: a table for each card, a line for RAM, and the ways to train."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -26,12 +26,13 @@ _TIMES = {
 }
 
 
-def show_forecast(forecast: Forecast, *, console: Console) -> None:
+def show_forecast(forecast: Forecast, *, console: Console, with_all_ways: bool = False) -> None:
     """Draw a forecast.
 
     Args:
         forecast: What to draw.
         console: Where to.
+        with_all_ways: List every way to train, not only the best of each kind and number format.
     """
     here = "this computer" if forecast.is_here else "a rig out of the catalogue"
     _say(console, Text(f"{forecast.title} on {here}", style="bold"))
@@ -46,7 +47,7 @@ def show_forecast(forecast: Forecast, *, console: Console) -> None:
     console.print()
     _show_ram(forecast, console=console)
     console.print()
-    _show_ways(forecast, console=console)
+    _show_ways(forecast, list(forecast.ways) if with_all_ways else _best_of_each(forecast), console=console)
     for sentence in forecast.refusal:
         _say(console, Text(sentence, style="red"))
     if forecast.ways_out:
@@ -99,10 +100,18 @@ def _show_ram(forecast: Forecast, *, console: Console) -> None:
                 _say(console, f"  {num_blocks} blocks of {card.label} step aside to RAM while samples are made.")
 
 
-def _show_ways(forecast: Forecast, *, console: Console) -> None:
+def _best_of_each(forecast: Forecast) -> list[Way]:
+    """The first way of each kind and number format; of what is shown above, that one."""
+    best: dict[tuple[str, str], Way] = {}
+    for way in sorted(forecast.ways, key=lambda way: way is not forecast.ways[forecast.shown_way]):
+        best.setdefault((way.kind, way.weights), way)
+    return [way for way in forecast.ways if any(way is chosen for chosen in best.values())]
+
+
+def _show_ways(forecast: Forecast, ways: Sequence[Way], *, console: Console) -> None:
     _say(console, f"Ways to train, best first (times {_TIMES[forecast.times]}):")
     labels = {card.device: card.label for card in forecast.rig}
-    for way in forecast.ways:
+    for way in ways:
         mark, style = ("*", "green") if way.recommended else ("-", "" if way.fits else "dim")
         _say(console, Text(f"{mark} {way.words}{_speed(way)}. {way.reason}", style=style))
         if way.recommended or not way.fits:
@@ -115,6 +124,9 @@ def _show_ways(forecast: Forecast, *, console: Console) -> None:
                         style="dim",
                     ),
                 )
+
+    if len(ways) < len(forecast.ways):
+        _say(console, Text(f"  and {len(forecast.ways) - len(ways)} slower or larger ones, see --all", style="dim"))
 
 
 def _speed(way: Way) -> str:

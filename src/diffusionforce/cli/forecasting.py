@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rig", metavar="NAMES", help='cards to plan for, like "RTX 5080, RTX 4060 Ti 16GB x4"; this is what is here'
     )
     parser.add_argument("--ram", metavar="GB", help="RAM of the rig that --rig names")
+    parser.add_argument("--all", action="store_true", help="list every way to train, not only the best of each kind")
     parser.add_argument("--json", action="store_true", help="print the forecast as one JSON record")
     parser.set_defaults(execute=run)
 
@@ -55,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         write_bytes(line)
     else:
-        show_forecast(forecast, console=Console(file=Screen().as_file(), highlight=False))
+        console = Console(file=Screen().as_file(), highlight=False)
+        show_forecast(forecast, console=console, with_all_ways=options.all)
     return EXIT_REFUSED if forecast.refusal else EXIT_FITS
 
 

@@ -273,7 +273,8 @@ def _reason(candidate: Candidate, recommended: Candidate | None, wish: Wish) -> 
         narrowed = wish != Wish(because=wish.because)
         return "The fastest of what was asked for." if narrowed else "The fastest way that fits."
     if not candidate.fits:
-        return "; ".join(_lacks(candidate)) + "."
+        words = "; ".join(_lacks(candidate))
+        return f"{words[0].upper()}{words[1:]}."
     if recommended is None:
         return f"Fits, but {wish.because}."
     factor = candidate.step_s / recommended.step_s

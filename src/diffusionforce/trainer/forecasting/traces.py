@@ -1,7 +1,8 @@
 """Footprints of what an engine would run: remembered where they were traced before, else traced and remembered.
 
 A batch can be divided in many ways, and each division is a trace of its own. Memory grows with the pictures of a
-micro-batch along a straight line, so only the smallest and the largest are traced, and those between are drawn.
+micro-batch along a straight line, so only the smallest and the largest are traced, and those between are drawn. How
+steep the line is does not depend on the number format of the weights, so of further formats the smallest is enough.
 """
 
 import importlib
@@ -10,13 +11,17 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from diffusionforce.engines.subjects import Inputs, TracedCall, TracedModel, TrainingVariant
 from diffusionforce.runs import data_dir
-from diffusionforce.ugpum.footprint import BlockKind, Footprint, FootprintFiles
+from diffusionforce.ugpum.footprint import Footprint, FootprintFiles
 
 logger = logging.getLogger(__name__)
 
+_OF_BLOCKS = ("output_bytes", "kept_bytes", "forward_bytes", "backward_bytes", "forward_flops", "backward_flops")
+_OF_OUTSIDE = ("batch_bytes", "shared_bytes", "prologue_kept_bytes", "prologue_bytes", "tail_bytes", "flops")
+"""What grows with the micro-batch."""
 _TRACE, _LIGHT = "diffusionforce.pipeline.tracer.trace", "diffusionforce.pipeline.tracer.light"
 
 
@@ -53,13 +58,17 @@ class Traces:
         Args:
             variants: All that a model allows.
         """
-        by_weights: dict[str, dict[int, Footprint]] = {}
+        lines: dict[str, _Line] = {}
         for weights in dict.fromkeys(variant.weights for variant in variants):
             sizes = {one.microbatch_size: one.training for one in variants if one.weights == weights}
             small, large = min(sizes), max(sizes)
             first = self.model(sizes[small])
-            by_weights[weights] = {small: first, large: self.model(sizes[large], like=first)}
-        return [_between(by_weights[one.weights], one.microbatch_size) for one in variants]
+            line = next((known.moved_to(small, first) for known in lines.values() if known.suits(first)), None)
+            if line is None:
+                last = first if large == small else self.model(sizes[large], like=first)
+                line = _Line(small=small, first=first, large=large, last=last)
+            lines[weights] = line
+        return [lines[one.weights].at(one.microbatch_size) for one in variants]
 
     def model(self, model: TracedModel, *, backward: bool = True, like: Footprint | None = None) -> Footprint:
         """The footprint of one model.
@@ -115,28 +124,42 @@ def _traced(model: TracedModel, *, backward: bool, like: Footprint | None) -> Fo
     return replace(found, kinds=kinds, outer=outer, optimizer=like.optimizer)
 
 
-def _between(known: dict[int, Footprint], size: int) -> Footprint:
-    """The footprint of a micro-batch, drawn between the smallest and the largest."""
-    if size in known:
-        return known[size]
-    (small, first), (large, last) = min(known.items()), max(known.items())
-    share = (size - small) / (large - small)
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    """The footprint of a micro-batch by its number of pictures, through the two that were traced."""
 
-    def mixed(one: int, other: int) -> int:
-        return round(one + share * (other - one))
+    small: int
+    first: Footprint
+    large: int
+    last: Footprint
 
-    kinds = tuple(_mixed_kind(one, other, share) for one, other in zip(first.kinds, last.kinds, strict=True))
-    outer = replace(
-        first.outer,
-        **{
-            name: mixed(getattr(first.outer, name), getattr(last.outer, name))
-            for name in ("batch_bytes", "shared_bytes", "prologue_kept_bytes", "prologue_bytes", "tail_bytes", "flops")
-        },
+    def suits(self, other: Footprint) -> bool:
+        """Whether another number format of the same model grows alike."""
+        return self.large > self.small and other.kind_of_block == self.first.kind_of_block
+
+    def moved_to(self, small: int, first: Footprint) -> "_Line":
+        """As steep a line through another footprint."""
+        rise = 1 / (self.large - self.small)
+        last = _combined(first, self.first, self.last, rise)
+        return _Line(small=small, first=first, large=small + 1, last=last)
+
+    def at(self, size: int) -> Footprint:
+        """The footprint for a number of pictures."""
+        if size in (self.small, self.large):
+            return self.first if size == self.small else self.last
+        return _combined(self.first, self.first, self.last, (size - self.small) / (self.large - self.small))
+
+
+def _combined(base: Footprint, low: Footprint, high: Footprint, share: float) -> Footprint:
+    """`base`, and a share of what is between two others on top, as far as it depends on the batch."""
+
+    def moved(one: Any, less: Any, more: Any, names: Sequence[str]) -> dict[str, int]:
+        return {name: getattr(one, name) + round(share * (getattr(more, name) - getattr(less, name))) for name in names}
+
+    kinds = tuple(
+        replace(one, **moved(one, less, more, _OF_BLOCKS))
+        for one, less, more in zip(base.kinds, low.kinds, high.kinds, strict=True)
     )
-    return replace(first, kinds=kinds, outer=outer)
-
-
-def _mixed_kind(one: BlockKind, other: BlockKind, share: float) -> BlockKind:
-    names = ("output_bytes", "kept_bytes", "forward_bytes", "backward_bytes", "forward_flops", "backward_flops")
-    values = {name: (getattr(one, name), getattr(other, name)) for name in names}
-    return replace(one, **{name: round(low + share * (high - low)) for name, (low, high) in values.items()})
+    return replace(
+        base, kinds=kinds, outer=replace(base.outer, **moved(base.outer, low.outer, high.outer, _OF_OUTSIDE))
+    )

@@ -45,6 +45,20 @@ def test_what_lies_between_is_what_a_trace_would_find(subjects: JobSubjects, fol
     assert drawn.outer.tail_bytes == pytest.approx(traced.outer.tail_bytes, rel=0.02)
 
 
+def test_another_number_format_grows_as_steeply(subjects: JobSubjects, tmp_path: Path) -> None:
+    """Its parameters are its own. Here they are those of a larger LoRA, as 8-bit weights need cards."""
+    shape = replace(SMALL_WAN, num_blocks=3, lora_rank=8)
+    others = [replace(one, weights="fp8") for one in wan_subjects(shape=shape, num_tokens=200, batch_size=4).variants]
+    traces = Traces(tmp_path / "line")
+    found = traces.training([*subjects.variants, *others])[len(others) :]
+    assert traces.num_traced == 3
+    (traced,) = Traces(tmp_path / "traced").training(others[:1])
+    assert (others[0].microbatch_size, others[-1].microbatch_size) == (4, 1)
+    assert found[0].blocks[1].part == traced.blocks[1].part == found[-1].blocks[1].part
+    for name in ("kept_bytes", "forward_bytes", "backward_bytes"):
+        assert getattr(found[0].blocks[1], name) == pytest.approx(getattr(traced.blocks[1], name), rel=0.03)
+
+
 def test_a_trace_is_made_once(subjects: JobSubjects, folder: Path) -> None:
     again = Traces(folder)
     known = [replace(one, training=replace(one.training, make=NEVER.make)) for one in subjects.variants]

@@ -100,14 +100,28 @@ def test_the_phases_can_be_switched_with_mouse_and_keys(page: RunPlanPage, qtbot
     assert page.forecast.phase == "training"
 
 
-def test_further_ways_unfold(page: RunPlanPage, qtbot: QtBot):
+def test_ways_with_other_weights_unfold(page: RunPlanPage, qtbot: QtBot, foretold: Foretold):
+    eight_bits = forecasts.way("split", weights="fp8", step_s=2.8, needs=(9, 9), blocks=(20, 20))
+    foretold.say(forecasts.forecast(ways=(*forecasts.forecast().ways, eight_bits)))
     settle(qtbot, page)
+    assert len(rows(page)) == 4
     qtbot.mouseClick(page.ways._fold, Qt.MouseButton.LeftButton)
     QApplication.processEvents()
     assert len(rows(page)) == 5
     qtbot.mouseClick(page.ways._fold, Qt.MouseButton.LeftButton)
     QApplication.processEvents()
     assert len(rows(page)) == 4
+
+
+def test_only_phases_that_were_forecast_can_be_chosen(page: RunPlanPage, qtbot: QtBot, foretold: Foretold):
+    told = forecasts.forecast()
+    foretold.say(told.model_copy(update={"phases": told.phases[1:2]}))
+    settle(qtbot, page)
+    assert not page.forecast.phases.isVisible()
+    foretold.say(told.model_copy(update={"phases": told.phases[1:]}))
+    page.choose_dataset("demo:rolwayne")
+    settle(qtbot, page)
+    assert [b.text() for b in page.forecast.phases._group.buttons() if b.isVisible()] == ["Training", "Previews"]
 
 
 def test_what_does_not_fit_cannot_start_and_says_what_would_help(page: RunPlanPage, qtbot: QtBot, foretold: Foretold):
@@ -207,8 +221,12 @@ def test_a_choice_that_was_seen_before_is_shown_at_once(page: RunPlanPage, qtbot
     assert len(foretold.job_files) == 2
 
 
-def test_steps_keep_the_forecast_and_memory_of_others_changes_it(page: RunPlanPage, qtbot: QtBot, foretold: Foretold):
-    place = page.window().run_place  # type: ignore[attr-defined] - the window of the test.
+def test_steps_keep_the_forecast_and_memory_of_others_changes_it(
+    window: Window, page: RunPlanPage, qtbot: QtBot, foretold: Foretold
+):
+    window.watch.read.disconnect()  # What this machine really has would come in between.
+    window.watch.examined.disconnect()
+    place = window.run_place
     place.show_vitals(vitals(1.0, 0.2))
     settle(qtbot, page)
     begun = len(foretold.job_files)

@@ -125,6 +125,10 @@ def test_nothing_is_clipped_nameless_or_too_small(
 ):
     window = make_window()
     SCREENS[screen](window, tmp_path)
+    page = window.run_place.plan
+    if page.isVisible():
+        # Else the answer comes in the midst of a look, before the layout has taken it in.
+        wait_for(lambda: not page.plan.is_checking and not page.forecaster.status.is_checking)
     qtbot.wait(250)
     for width, height in SIZES:
         window.resize(width, height)

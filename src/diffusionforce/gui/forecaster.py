@@ -18,7 +18,7 @@ from diffusionforce.wire import child_environment, forecast_command
 from diffusionforce.wire.forecast import Forecast
 
 DEBOUNCE_MS = 300
-LIMIT_S = 120.0
+LIMIT_S = 300.0
 END_WAIT_MS = 3000
 
 

@@ -165,3 +165,14 @@ def test_cards_without_a_forecast_say_what_is_free():
 def test_a_label_without_a_name_is_taken_as_it_is():
     plain = card(0, "x", total=16).model_copy(update={"label": "Processor"})
     assert card_bars(forecast(rig=(plain,)), "training")[0].name == "16 GB"
+
+
+def test_a_size_in_the_name_is_not_said_twice():
+    plain = card(1, "RTX 4060 Ti 16GB", total=16)
+    assert card_bars(forecast(rig=(plain,)), "training")[0].name == "RTX 4060 Ti 16GB"
+
+
+def test_a_forecast_of_training_alone_does_not_speak_for_the_other_phases():
+    told = forecast(phases=(phases(need(11.2), need(7.6))[1],))
+    assert phases_of(told) == ("training",)
+    assert summary(told)[1] == "Training fits and leaves 512 MB on GPU 0."

@@ -2,7 +2,7 @@ import pytest
 from tests.support.forecasts import forecast, paging, refused, way, without_cards
 
 from diffusionforce.gui.model.forecast_blocks import card_words, cells, sentence
-from diffusionforce.gui.model.forecast_ways import WayLine, best_of_each_kind, lines, others, step_seconds
+from diffusionforce.gui.model.forecast_ways import WayLine, best_of_each_format, best_of_each_kind, lines, step_seconds
 from diffusionforce.wire.forecast import Forecast
 
 
@@ -10,10 +10,23 @@ def shown(told: Forecast) -> tuple[WayLine, ...]:
     return lines(told, best_of_each_kind(told))
 
 
-def test_the_best_of_each_kind_is_shown_and_the_others_unfold():
-    told = forecast()
+def test_the_best_of_each_kind_is_shown_and_other_weights_unfold():
+    eight_bits = (
+        way("split", weights="fp8", step_s=2.8, needs=(9, 9), blocks=(20, 20)),
+        way("split", weights="fp8", step_s=3.1, needs=(9, 9), blocks=(20, 20), num_microbatches=2),
+    )
+    told = forecast(ways=(*forecast().ways, *eight_bits))
     assert [line.title for line in shown(told)] == ["Split", "Split + swap", "One card + swap", "One card"]
-    assert [way.words for way in others(told)] == ["split, bf16 weights, 2 micro-batches"]
+    assert [line.details for line in lines(told, best_of_each_format(told)) if line.title == "Split"] == [
+        "bf16, 4 micro-batches",
+        "fp8, 4 micro-batches",
+    ]
+
+
+@pytest.mark.parametrize("reason", ["Fits, but takes 1.30 times as long.", "Just as fast."])
+def test_a_reason_that_only_repeats_the_speed_is_left_out(reason: str):
+    told = forecast(ways=(forecast().ways[0], way("one card", step_s=3.4, needs=(9,), reason=reason)))
+    assert shown(told)[1].reason == ""
 
 
 def test_the_recommended_way_is_shown_even_if_another_of_its_kind_is_faster():

@@ -37,6 +37,7 @@ KIND_WORDS: dict[Kind, str] = {
     "free": "Free",
 }
 TIGHT_BYTES = 300 * 1024**2
+SMALLEST_SHARE = 0.003
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,9 +228,12 @@ def all_bars(forecast: Forecast, phase: Phase) -> tuple[NeedBar, ...]:
 
 
 def kinds_shown(forecast: Forecast) -> tuple[Kind, ...]:
-    """Return what the legend explains: the kinds of segments of cards in any phase, in the order of a bar."""
+    """Return what the legend explains: the kinds of segments of cards in any phase, in the order of a bar.
+
+    What is too small to be seen needs no explanation; tool tips have it.
+    """
     bars = [bar for phase in phases_of(forecast) for bar in card_bars(forecast, phase)]
-    there = {segment.kind for bar in bars for segment in bar.segments}
+    there = {segment.kind for bar in bars for segment in bar.segments if segment.share >= SMALLEST_SHARE}
     return tuple(kind for kind in KIND_WORDS if kind in there and kind not in {"ram", "free"})
 
 
@@ -265,6 +269,8 @@ def summary(forecast: Forecast) -> tuple[str, str]:
         return "err", f"{bar.label} lacks {amount} {moment}."
     place = "of RAM" if bar.index is None or is_on_processor(forecast) else f"on {bar.label}"
     tone = bar.tone or ("ok" if left_out(forecast) is None else "warn")
+    if len(forecast.phases) == 1:
+        return tone, f"{PHASE_WORDS[phase]} fits and leaves {amount} {place}."
     first = left_out(forecast) or "Every phase fits."
     return tone, f"{first} The tightest moment leaves {amount} {place}, {moment}."
 
@@ -322,7 +328,7 @@ def _card_bar(index: int, card: ForecastCard, need: CardNeed) -> NeedBar:
 def _with_size(name: str, total_bytes: int) -> str:
     """Return the name of a card with its size, which some names have already."""
     size = words.round_size(total_bytes)
-    return name if size in name else " · ".join(filter(None, (name, size)))
+    return name if size.replace(" ", "") in name.replace(" ", "") else " · ".join(filter(None, (name, size)))
 
 
 def _lines(need: CardNeed) -> Iterator[str]:

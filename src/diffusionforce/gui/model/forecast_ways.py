@@ -1,6 +1,7 @@
 """The ways to train that a forecast compares, as lines of a list: the best of each kind, then the rest."""
 
 import re
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from diffusionforce.gui.model import words
@@ -9,11 +10,13 @@ from diffusionforce.wire.forecast import Forecast, Way
 
 SAME_SHARE = 0.05
 """Ways whose speeds differ by less are called equally fast: a prediction is no better than that."""
+# Reasons that only tell the speed, which stands in figures beside them.
+_ONLY_SPEED = re.compile(r"takes [\d.]+ times as long|^Just as fast")
 _NAME = re.compile(r" \([^)]*\)")
 SPEED_SOURCES = {
-    "measured": "Measured on this PC",
-    "catalogue": "From the cards' data sheets",
-    "unknown": "Speed not known",
+    "measured": "measured on this PC",
+    "catalogue": "from the cards' data sheets",
+    "unknown": "speed not known",
 }
 
 
@@ -50,23 +53,27 @@ class WayLine:
 
 def best_of_each_kind(forecast: Forecast) -> tuple[Way, ...]:
     """Return the best way of each kind; a kind of which nothing fits is there with what comes closest."""
-    best: dict[str, Way] = {}
+    return _best(forecast, key=lambda way: way.kind)
+
+
+def best_of_each_format(forecast: Forecast) -> tuple[Way, ...]:
+    """Return the best way of each kind with each number format of the weights."""
+    return _best(forecast, key=lambda way: (way.kind, way.weights))
+
+
+def _best(forecast: Forecast, *, key: Callable[[Way], Hashable]) -> tuple[Way, ...]:
+    """Return the best way of each group; the recommended one stands for its group, whatever else is in it."""
+    best: dict[Hashable, Way] = {}
     for way in forecast.ways:
-        known = best.get(way.kind)
+        known = best.get(key(way))
         if known is None or (way.fits and not known.fits) or way.recommended:
-            best[way.kind] = way
+            best[key(way)] = way
     return tuple(way for way in forecast.ways if any(way is chosen for chosen in best.values()))
-
-
-def others(forecast: Forecast) -> tuple[Way, ...]:
-    """Return the ways that `best_of_each_kind` leaves out."""
-    best = best_of_each_kind(forecast)
-    return tuple(way for way in forecast.ways if not any(way is chosen for chosen in best))
 
 
 def lines(forecast: Forecast, ways: tuple[Way, ...]) -> tuple[WayLine, ...]:
     """Return a line for each of some ways."""
-    longest = max((way.step_s for way in forecast.ways if way.fits and way.step_s), default=0.0)
+    longest = max((way.step_s for way in ways if way.fits and way.step_s), default=0.0)
     return tuple(_line(forecast, way, longest_s=longest) for way in ways)
 
 
@@ -90,7 +97,7 @@ def _line(forecast: Forecast, way: Way, *, longest_s: float) -> WayLine:
         speed=step_seconds(way.step_s) if way.fits else "Won't fit",
         time_share=min(1.0, way.step_s / longest_s) if is_timed and way.step_s is not None else None,
         relation=_relation(forecast.recommended, way),
-        reason=_lacks(forecast, way) or way.reason,
+        reason=_lacks(forecast, way) or ("" if _ONLY_SPEED.search(way.reason) else way.reason),
     )
 
 

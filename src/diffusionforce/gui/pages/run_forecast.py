@@ -1,9 +1,11 @@
 """What each card and RAM will hold, in the plan of a run: a bar each, phase by phase."""
 
-from PySide6.QtCore import Qt, Signal
+import time
+
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from diffusionforce.gui.model import forecast_bars, forecast_blocks
+from diffusionforce.gui.model import forecast_bars, forecast_blocks, words
 from diffusionforce.gui.model.forecast_bars import KIND_WORDS, PHASE_WORDS, PHASES, NeedBar
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.widgets.block_strip import BlockStrip, card_swatch, paged_swatch
@@ -57,6 +59,10 @@ class ForecastCard(Card):
         self._summary.setSpacing(6)
         self._inside = holder(column(self._bars, self._legend, self._blocks, self._summary, gap=12))
         self.add(self._words, row(self._retry, None), self._inside)
+        self._clock = QTimer(self)
+        self._clock.setInterval(1000)
+        self._clock.timeout.connect(self._on_second)
+        self._began_s = 0.0
         self._status = ForecastStatus()
         self._shown: Forecast | None = None
         self._idle: tuple[NeedBar, ...] = ()
@@ -76,12 +82,26 @@ class ForecastCard(Card):
             self.phases.choose(PHASES.index(forecast_bars.phase_to_look_at(forecast)))
         self._shown = forecast
         self._show_chip(status)
-        self.phases.setVisible(forecast is not None)
+        told = [PHASES.index(phase) for phase in forecast_bars.phases_of(forecast)] if forecast is not None else []
+        self.phases.offer(told)
+        self.phases.setVisible(len(told) > 1)
+        self._show_clock(status)
         self._retry.setVisible(status.problem is not None)
-        words = self._words_for(status)
-        self._words.set_text(words)
-        self._words.setVisible(bool(words))
+        sentence = self._words_for(status)
+        self._words.set_text(sentence)
+        self._words.setVisible(bool(sentence))
         self._fill()
+
+    def _show_clock(self, status: ForecastStatus) -> None:
+        """Count the seconds while a forecast is made."""
+        if status.is_checking and not self._clock.isActive():
+            self._began_s = time.monotonic()
+            self._clock.start()
+        elif not status.is_checking:
+            self._clock.stop()
+
+    def _on_second(self) -> None:
+        self.note.set_text(f"{words.duration(time.monotonic() - self._began_s)} so far")
 
     def show_machine(self, report: RigReport) -> None:
         """Take what cards there are, to show what is free of them while no forecast is known."""
@@ -126,7 +146,8 @@ class ForecastCard(Card):
         kinds = forecast_bars.kinds_shown(forecast) if forecast is not None else ()
         self._legend.show_items([(kind_swatch(kind), KIND_WORDS[kind]) for kind in kinds])
         self._legend.setVisible(bool(kinds))
-        self.note.set_text(forecast_bars.phase_of(forecast, self.phase).words if forecast is not None else "")
+        is_told = forecast is not None and not self._status.is_checking
+        self.note.set_text(forecast_bars.phase_of(forecast, self.phase).words if forecast and is_told else "")
         if forecast is not None:
             self._fill_blocks(forecast)
             self._fill_summary(forecast)

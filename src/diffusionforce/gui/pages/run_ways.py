@@ -13,7 +13,7 @@ from diffusionforce.wire.forecast import Forecast
 
 
 class WaysCard(Card):
-    """Lists the best way of each kind; the others unfold."""
+    """Lists the best way of each kind; those with other number formats of the weights unfold."""
 
     def __init__(self) -> None:
         super().__init__("How it can run", gap=8)
@@ -41,17 +41,18 @@ class WaysCard(Card):
         forecast = self._forecast
         if forecast is None:
             return
-        others = forecast_ways.others(forecast)
-        shown = forecast.ways if self._is_open else forecast_ways.best_of_each_kind(forecast)
-        for line in forecast_ways.lines(forecast, shown):
+        few, many = forecast_ways.best_of_each_kind(forecast), forecast_ways.best_of_each_format(forecast)
+        for line in forecast_ways.lines(forecast, many if self._is_open else few):
             self._rows.addWidget(WayRow(line))
-        self._fold.setVisible(bool(others))
+        self._fold.setVisible(len(many) > len(few))
         self._fold.set_text(
-            "Show the best of each kind" if self._is_open else f"Show {words.count(len(others), 'more way')}",
+            "Show the best of each kind" if self._is_open else "Show other weights",
             icon="chev-down" if self._is_open else "chev-right",
         )
+        compared = f"The best of {words.count(len(forecast.ways), 'way')}. " if len(forecast.ways) > len(few) else ""
         source = forecast_ways.SPEED_SOURCES[forecast.times]
-        self._source.set_text(f"Seconds a step. {source}." if forecast.times != "unknown" else f"{source} here yet.")
+        speed = f"Seconds a step: {source}." if forecast.times != "unknown" else f"{source.capitalize()} here yet."
+        self._source.set_text(f"{compared}{speed}")
 
     def _toggle(self) -> None:
         self._is_open = not self._is_open

@@ -1,5 +1,7 @@
 """A row of exclusive choices: the tabs inside a place, and short settings."""
 
+from collections.abc import Collection
+
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QWidget
@@ -58,6 +60,13 @@ class Segmented(QWidget):
     def choose(self, index: int) -> None:
         """Choose without reporting it."""
         self._group.button(index).setChecked(True)
+
+    def offer(self, indices: Collection[int]) -> None:
+        """Offer only some of the choices; if the chosen one is not among them, the first that is gets chosen."""
+        for button in self._group.buttons():
+            button.setVisible(self._group.id(button) in indices)
+        if indices and self.index not in indices:
+            self.choose(min(indices))
 
     @property
     def index(self) -> int:

@@ -8,7 +8,7 @@ from diffusionforce.gui.widgets.chip import Chip
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
 
-SPEED_BAR_PX = 76
+SPEED_BAR_PX = 48
 
 
 class WayRow(QFrame):

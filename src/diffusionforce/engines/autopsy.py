@@ -61,20 +61,22 @@ def step_words(error: BaseException, *, step: int) -> str:
     return f"{_WORDS[phase_of(error)]} of step {step}"
 
 
-def skipped_samples(shortage: Shortage, *, step: int, plan: RunPlan | None) -> Warn:
+def skipped_samples(shortage: Shortage, *, step: int, plan: RunPlan | None, tries_again: bool) -> Warn:
     """The warning that samples were left out.
 
     Args:
         shortage: What was lacking.
         step: Step after which they were to be made.
         plan: The run's plan, if it has one.
+        tries_again: Whether more blocks step aside next time.
     """
     planned = plan.of_device(str(shortage.device)) if plan is not None and shortage.device is not None else None
     more = f": {in_gb(shortage.wanted_bytes)} more did not fit" if shortage.wanted_bytes else ""
+    again = "For the next ones more blocks step aside. " if tries_again else ""
     name = _name(shortage.device, planned)
     return Warn(
         sentence=f"The samples of step {step} were left out: {name} ran out of memory{more}.",
-        hint="The training goes on as if nothing had been. Smaller samples fit: lower samples.width and "
+        hint=f"The training goes on as if nothing had been. {again}Smaller samples need less: lower samples.width and "
         "samples.height, or samples.num_frames.",
         step=step,
     )

@@ -7,7 +7,8 @@ same bits, in the same order in memory, and the random numbers where they were. 
 run without samples, to the last bit.
 
 A pass that runs out of memory all the same is given up. The training is worth more than a picture: whatever the pass
-had made is let go, the blocks come back, and the training goes on.
+had made is let go, the blocks come back, and the training goes on. For the next pass more blocks step aside, if there
+are more and RAM has a place for them.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
+import psutil
 import torch
 
 from diffusionforce.errors import DeviceError
@@ -63,11 +65,9 @@ class SampleRoom:
         self._wrappers = list(wrappers)
         self._graphs = graphs
         self._devices = list(dict.fromkeys(plan.device for plan in pager.plans))
-        self.aside = tuple(
-            spread([block for block in plan.blocks if block not in plan.paged], num)
-            for plan, num in zip(pager.plans, num_aside, strict=True)
-        )
-        """For each card the blocks that step aside."""
+        self._resident = [[block for block in plan.blocks if block not in plan.paged] for plan in pager.plans]
+        self.aside = tuple(spread(blocks, num) for blocks, num in zip(self._resident, num_aside, strict=True))
+        """For each card the blocks that step aside in the next pass."""
 
     @property
     def locked_bytes(self) -> int:
@@ -100,7 +100,29 @@ class SampleRoom:
                     raise
             finally:
                 self._restore()
+        if shortage is not None:
+            self._grow(shortage)
         return shortage
+
+    def _grow(self, shortage: Shortage) -> None:
+        """Let more blocks step aside next time: what was lacking, twice over, because the first lack hides others."""
+        room_bytes = psutil.virtual_memory().available // 2
+        grown: list[frozenset[int]] = []
+        for plan, resident, aside in zip(self._pager.plans, self._resident, self.aside, strict=True):
+            block_bytes = max((self._pager.paged_bytes(block) for block in resident), default=0)
+            num = len(aside)
+            if block_bytes and shortage.device in (plan.device, None):
+                # The first to go make place for the slots.
+                num += 2 * -(-(shortage.wanted_bytes or 1) // block_bytes) + (
+                    0 if aside or plan.paged else plan.num_slots
+                )
+            num = min(num, len(resident))
+            added_bytes = (num - len(aside)) * block_bytes
+            if added_bytes > room_bytes:
+                num, added_bytes = len(aside), 0
+            room_bytes -= added_bytes
+            grown.append(spread(resident, num))
+        self.aside = tuple(grown)
 
     def _clear(self) -> None:
         self._settle()

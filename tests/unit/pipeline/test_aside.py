@@ -3,6 +3,7 @@
 import random
 import weakref
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -268,3 +269,39 @@ def test_more_blocks_than_a_card_has_cannot_step_aside():
 @pytest.mark.parametrize(("num", "expected"), [(0, set()), (1, {4}), (2, {2, 6}), (8, set(range(8)))])
 def test_blocks_that_step_aside_are_spread_over_the_card(num: int, expected: set[int]):
     assert spread(range(8), num) == expected
+
+
+@pytest.mark.parametrize(
+    ("num_aside", "paged", "num_blocks_wanted", "expected"),
+    [
+        ((0, 0), (set(), set()), 0.5, [4, 4]),  # Two slots, and twice what was lacking.
+        ((1, 0), (set(), {2}), 0.5, [3, 2]),
+        ((1, 1), (set(), set()), 99, [4, 4]),
+        ((2, 4), (set(), set()), None, [4, 4]),
+    ],
+)
+def test_after_a_shortage_more_blocks_step_aside(num_aside, paged, num_blocks_wanted, expected):
+    training = Training(num_aside=num_aside, paged=paged)
+    block_bytes = training.pager.paged_bytes(0)
+    wanted = f" Tried to allocate {int(num_blocks_wanted * block_bytes)} bytes." if num_blocks_wanted else ""
+
+    def fail() -> None:
+        raise torch.OutOfMemoryError(f"CUDA out of memory.{wanted}")
+
+    assert training.room.run(fail) is not None
+    assert [len(blocks) for blocks in training.room.aside] == expected
+    assert training.room.run(lambda: sample_of(training.model)) is None
+    training.close()
+
+
+def test_blocks_for_which_ram_has_no_place_stay(monkeypatch: pytest.MonkeyPatch):
+    training = Training(num_aside=(1, 1))
+    available = 6 * training.pager.paged_bytes(0)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=available))
+    training.room.run(lambda: raise_error(torch.OutOfMemoryError("CUDA out of memory.")))
+    assert [len(blocks) for blocks in training.room.aside] == [3, 1]  # Half of RAM takes three more, two at a time.
+    training.close()
+
+
+def raise_error(error: Exception) -> None:
+    raise error

@@ -164,7 +164,11 @@ class _Run:
         is_whole = not at_steps or phase_of(error) != "optimizer"
         if self._step > self._saved_step and is_whole:
             self._save()
-        kept = f"The LoRA of step {self._saved_step} is saved." if self._saved_step else "Nothing had been trained yet."
+        kept = "Nothing had been trained yet."
+        if self._saved_step:
+            kept = f"The LoRA of step {self._saved_step} is saved."
+        elif self._step:
+            kept = "The LoRA was being changed at that moment, so there is none to save."
         dataset = self._job.profile.dataset
         bucket = f"{dataset.width} x {dataset.height}, {self._job.profile.training.batch_size} at a time"
         return out_of_memory(error, shortage, doing=doing, kept=kept, plan=self._plan, bucket=bucket)
@@ -283,10 +287,12 @@ class _Run:
         start_s, doing = time.perf_counter(), self._doing
         assert self._room is not None, "samples are made between installing and removing"
         self._doing = "when blocks came back from making room for samples"
+        before = self._room.aside
         shortage = self._room.run(lambda: samples.make(transformer, step=self._step, interrupt=self._interrupt))
         self._doing = doing
         if shortage is not None:
-            self._report(skipped_samples(shortage, step=self._step, plan=self._plan))
+            tries_again = self._room.aside != before
+            self._report(skipped_samples(shortage, step=self._step, plan=self._plan, tries_again=tries_again))
         return time.perf_counter() - start_s
 
     def _measure(self, transformer: PocketTransformer) -> float | None:

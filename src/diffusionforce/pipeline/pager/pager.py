@@ -31,7 +31,7 @@ from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.pager.card import PagedCard, PagingCount
 from diffusionforce.pipeline.pager.lanes import LoadLane, load_lane
 from diffusionforce.pipeline.pager.marks import mark_paged
-from diffusionforce.pipeline.pager.store import PackedBlock, PinnedMemory, tensors_in_common
+from diffusionforce.pipeline.pager.store import PackedBlock, PinnedMemory, frozen_tensors, tensors_in_common
 from diffusionforce.pipeline.wrapping import replace_forward
 
 # Private, but what torch.utils.checkpoint itself is built on; there is no public way to ask.
@@ -192,6 +192,10 @@ class Pager:
             torch.cuda.synchronize(device)
         for card in self._cards:
             card.go_round()
+
+    def paged_bytes(self, block: int) -> int:
+        """What a block takes in RAM, and frees on its card, while it is there: its frozen tensors."""
+        return sum(tensor.numel() * tensor.element_size() for _, tensor, _ in frozen_tensors(self._blocks[block]))
 
     def _pack(self, block: int, device: torch.device, shared: set[int]) -> PackedBlock:
         """Move a block to RAM; to the same place as before if it was there once."""

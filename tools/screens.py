@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tests.gui import recorded
 from tests.support import fake_forecasting, forecasts
 
 from diffusionforce.gui import background, forecaster, theme
@@ -191,6 +192,15 @@ def _plan_forecast(
     return show
 
 
+def _measured(window: Window, runs: dict[str, Path]) -> None:
+    """Show a run on two cards against its forecast; such a run cannot be had without cards, so it is made up."""
+    path = runs["done"].parents[1] / "measured" / "pocket-demo"
+    if not path.exists():
+        path.parent.mkdir()
+        recorded.run_folder(path)
+    window.open_run(path)
+
+
 def _no_forecast(window: Window, _runs: dict[str, Path]) -> None:
     window.run_place.plan.choose_profile("klein-9b-1024")
 
@@ -280,6 +290,7 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
         )
     ),
     "forecast-nothing": _no_forecast,
+    "forecast-measured": _measured,
     "run-live": _run("live"),
     "run-stop-question": _stopping,
     "run-done": _run("done"),

@@ -14,6 +14,8 @@ from diffusionforce.job import Job, Profile, write_job
 from diffusionforce.runs import RunFolder, RunHeldOut, RunState
 from diffusionforce.wire import (
     Checkpoint,
+    Compared,
+    ComparedDevice,
     DevicePlacement,
     DeviceReading,
     Done,
@@ -22,6 +24,8 @@ from diffusionforce.wire import (
     Hello,
     Message,
     Placed,
+    Planned,
+    PlannedDevice,
     Preparing,
     Sample,
     Span,
@@ -30,7 +34,6 @@ from diffusionforce.wire import (
     Warn,
     encode,
 )
-from diffusionforce.wire.messages import Compared, ComparedDevice, Planned, PlannedDevice
 
 End = Literal["running", "done", "stopped", "failed", "crashed"]
 PROMPTS = (

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -177,4 +178,20 @@ def test_a_thousand_records_a_step_repaint_ten_times_a_second_at_most(
         pass
     assert session.model.log_count > 1000
     assert len(repaints) < 40
+    session.close()
+
+
+def test_the_job_file_is_gone_once_the_trainer_has_read_it(
+    qtbot: QtBot, long_job: Job, fake_trainer: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Symptom: a window that left its training running left the folder with the job behind.
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    fake_trainer("slow")
+    session = RunSession.start(long_job)
+    assert len(list((tmp_path / "temporary").iterdir())) == 1
+    qtbot.waitUntil(lambda: session.model.step >= 1, timeout=WAIT_MS)
+    assert list((tmp_path / "temporary").iterdir()) == []
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        session.stop()
     session.close()

@@ -13,13 +13,14 @@ from pytestqt.qtbot import QtBot
 from tests.gui.conftest import Foretold
 from tests.support import forecasts
 
-from diffusionforce.gui import forecaster
+from diffusionforce import wire
+from diffusionforce.gui import forecaster, theme, tokens
 from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.block_strip import BlockStrip
 from diffusionforce.gui.widgets.labels import Label
-from diffusionforce.gui.widgets.need_bar import NeedBarView
+from diffusionforce.gui.widgets.need_bar import NeedBarView, base_colour, fill_colour
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.gui.widgets.way_row import WayRow
 from diffusionforce.rig import Reading
@@ -321,3 +322,46 @@ def test_a_place_that_cannot_be_made_is_said_in_a_banner(window: Window, qtbot: 
     assert any("home" in banner.accessibleName() for banner in window.findChildren(Banner))
     home.unlink()
     home.with_name("gone").rename(home)
+
+
+def test_a_job_that_is_refused_leaves_no_folder_behind(
+    window: Window, qtbot: QtBot, home: Path, tmp_path: Path, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("")
+    page = window.run_place.plan
+    settle(qtbot, page)
+    job = page.plan.job().model_copy(update={"dataset_dir": tmp_path / "nowhere"})
+    window.start_run(job)
+    session = window.session
+    assert session is not None
+    assert session.root.is_dir(), "its place is claimed"
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    assert session.model.outcome is not None
+    assert session.model.outcome.kind == "failed"
+    assert not (home / "runs").exists()
+
+
+@pytest.mark.parametrize("choice", ["dark", "light"])
+def test_names_in_the_bars_can_be_read(qapp: QApplication, choice: theme.Choice):
+    theme.apply(qapp, choice)
+    try:
+        for index in (0, 1, 2, 3):
+            for kind in ("weights", "activations"):
+                fill = fill_colour(kind, base_colour(index)).name()
+                assert tokens.contrast(tokens.ink_on(fill), fill) >= 4.5, f"{kind} of card {index}"
+    finally:
+        theme.apply(qapp, "dark")
+
+
+@pytest.mark.slow
+def test_the_real_process_forecasts_the_demo(
+    make_window: Callable[..., Window], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(forecaster, "forecast_command", wire.forecast_command)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    page = make_window().run_place.plan
+    qtbot.waitUntil(lambda: page.forecaster.status.current is not None, timeout=120_000)
+    QApplication.processEvents()
+    assert bars(page)
+    assert all("to spare" in bar.accessibleName() or "not used" in bar.accessibleName() for bar in bars(page))
+    assert page.start.isEnabled()

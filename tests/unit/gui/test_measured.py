@@ -5,8 +5,7 @@ from tests.gui import recorded
 
 from diffusionforce.gui.model.measured import causes, difference_words, measured_lines
 from diffusionforce.gui.model.run_model import RunModel
-from diffusionforce.wire import Placed, Step
-from diffusionforce.wire.messages import Compared, Planned
+from diffusionforce.wire import Compared, Placed, Planned, Step
 
 
 def model(tmp_path: Path, *, upto: int = 3, without: tuple[type, ...] = ()) -> RunModel:

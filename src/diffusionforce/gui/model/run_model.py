@@ -19,19 +19,20 @@ from diffusionforce.job import Job
 from diffusionforce.wire import (
     PROTOCOL_VERSION,
     Checkpoint,
+    Compared,
     Done,
     Failed,
     HeldOut,
     Hello,
     Message,
     Placed,
+    Planned,
     Preparing,
     Sample,
     Step,
     Stopped,
     Warn,
 )
-from diffusionforce.wire.messages import Compared, Planned
 
 Phase: TypeAlias = Literal[
     "starting", "preparing", "training", "sampling", "measuring", "finishing", "stopping", "ended"

@@ -1,6 +1,8 @@
 """The planner: properties over random rigs and models, the rigs that people own, and refusals."""
 
 import itertools
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -8,11 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.footprints import RIGS_PEOPLE_OWN, WAN_14B, equal_blocks
 
+from diffusionforce.pipeline.schedule.generators import interleaved, turns
+from diffusionforce.pipeline.schedule.simulation import Costs
 from diffusionforce.rig import GIB
 from diffusionforce.ugpum.catalogue import parse_rig
-from diffusionforce.ugpum.estimate import Estimator, Placing, PlanCard, Variant
+from diffusionforce.ugpum.estimate import Estimator, Kind, Placing, PlanCard, Variant
+from diffusionforce.ugpum.footprint import Footprint
+from diffusionforce.ugpum.forecast import forecast_training
 from diffusionforce.ugpum.imagined import imagined_cards, imagined_variant
-from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
+from diffusionforce.ugpum.planner import KINDS, Candidate, Plan, Wish, plan
 
 UNIT = 1 << 20
 NUM_SLOTS = 2
@@ -31,16 +37,17 @@ def cards(draw: st.DrawFn) -> PlanCard:
 @st.composite
 def rigs(draw: st.DrawFn) -> tuple[list[PlanCard], list[Variant], int]:
     """Cards, variants of one model, and RAM."""
-    rig = [replace(draw(cards()), label=f"GPU {index}") for index in range(draw(st.integers(1, 2)))]
-    num_blocks = draw(st.integers(1, 7))
+    rig = [replace(draw(cards()), label=f"GPU {index}") for index in range(draw(st.sampled_from([1, 2, 2, 3])))]
+    num_blocks = draw(st.integers(1, 7 if len(rig) < 3 else 5))
     weights, kept, working = (draw(st.integers(low, 8)) * UNIT for low in (1, 0, 0))
     trained, output, outside = (draw(st.integers(0, 2)) * UNIT for _ in range(3))
+    num_heavy = draw(st.integers(0, num_blocks))
     pace = [draw(st.floats(0.1, 10)) for _ in rig]
     variants: list[Variant] = []
     for name, divisor in draw(st.sampled_from([[("bf16", 1)], [("bf16", 1), ("fp8", 2)]])):
         for num_microbatches in draw(st.sampled_from([(1,), (4,), (1, 2, 4)])):
             share = 4 // num_microbatches
-            footprint = equal_blocks(
+            equal = equal_blocks(
                 num_blocks,
                 weights=weights // divisor,
                 trained=trained,
@@ -49,6 +56,7 @@ def rigs(draw: st.DrawFn) -> tuple[list[PlanCard], list[Variant], int]:
                 working=working * share,
                 outside=outside,
             )
+            footprint = with_heavy_blocks(realistic(equal, output * share), num_heavy)
             variants.append(
                 Variant(
                     weights=name,
@@ -62,69 +70,156 @@ def rigs(draw: st.DrawFn) -> tuple[list[PlanCard], list[Variant], int]:
     return rig, variants, draw(st.integers(0, 60)) * UNIT
 
 
-def planned(rig: list[PlanCard], variants: list[Variant], ram_bytes: int) -> Plan:
-    return plan(variants, rig, ram_bytes=ram_bytes, max_chunks_each=3, num_slots=NUM_SLOTS)
+def realistic(footprint: Footprint, output: int) -> Footprint:
+    """What a block keeps holds its result, and what comes before the first block makes its input."""
+    (kind,) = footprint.kinds
+    kind = replace(kind, kept_bytes=max(kind.kept_bytes, output))
+    return replace(footprint, kinds=(kind,), outer=replace(footprint.outer, prologue_kept_bytes=output))
 
 
-def fastest_of_all(rig: list[PlanCard], variants: list[Variant], ram_bytes: int) -> float | None:
+def with_heavy_blocks(footprint: Footprint, num_heavy: int) -> Footprint:
+    """The first blocks with twice the weights and activations, as models with double and single streams have them."""
+    (light,) = footprint.kinds
+    weights = light.part.weights_bytes["bfloat16"]
+    part = replace(light.part, weights_bytes={"bfloat16": 2 * weights}, paged_bytes=2 * light.part.paged_bytes)
+    heavy = replace(light, part=part, kept_bytes=2 * light.kept_bytes)
+    num_light = len(footprint.blocks) - num_heavy
+    return replace(footprint, kinds=(light, heavy), kind_of_block=(1,) * num_heavy + (0,) * num_light)
+
+
+def planned(rig: list[PlanCard], variants: list[Variant], ram_bytes: int, *, wish: Wish | None = None) -> Plan:
+    return plan(variants, rig, ram_bytes=ram_bytes, wish=wish, max_chunks_each=3, num_slots=NUM_SLOTS)
+
+
+def fastest_of_all(
+    rig: list[PlanCard], variants: list[Variant], ram_bytes: int, *, wish: Wish | None = None
+) -> float | None:
     """The shortest step of every placement there is, without any search; None if none fits."""
     steps: list[float] = []
     for variant, paging in itertools.product(variants, (False, True)):
         estimator = Estimator(variant, rig, num_slots=NUM_SLOTS)
-        num = estimator.num_blocks
-        placings = [((index,), (num,), 1) for index in range(len(rig))]
-        if len(rig) == 2:
-            chunks = (1, 2, 3) if variant.num_microbatches > 1 else (1,)
-            placings += [
-                ((0, 1), (first, num - first), each)
-                for first in range(1, num)
-                for each in chunks
-                if each <= min(first, num - first)
-            ]
-        for used, totals, each in placings:
-            placing = Placing(cards=used, totals=totals, chunks_each=each)
+        for placing in every_placing(estimator.num_blocks, len(rig), with_chunks=variant.num_microbatches > 1):
             stages = estimator.stages(placing, paging=paging)
-            if not any(s.missing_bytes for s in stages) and sum(s.paged_bytes for s in stages) <= ram_bytes:
+            pages = any(stage.num_paged for stage in stages)
+            kind = f"{'one card' if len(placing.cards) == 1 else 'split'}{' + swap' if pages else ''}"
+            allowed = wish is None or (
+                (wish.kinds is None or kind in wish.kinds) and (wish.weights is None or variant.weights in wish.weights)
+            )
+            fits = not any(s.missing_bytes for s in stages) and sum(s.paged_bytes for s in stages) <= ram_bytes
+            if fits and allowed:
                 steps.append(estimator.step_s(placing, stages))
     return min(steps, default=None)
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def every_placing(num_blocks: int, num_cards: int, *, with_chunks: bool) -> Iterator[Placing]:
+    """Every choice of cards, every sharing out of the blocks, every number of chunks."""
+    for size in range(1, num_cards + 1):
+        for used in itertools.combinations(range(num_cards), size):
+            for cuts in itertools.combinations(range(1, num_blocks), size - 1):
+                totals = tuple(end - start for start, end in itertools.pairwise((0, *cuts, num_blocks)))
+                for each in (1, 2, 3) if with_chunks and size > 1 else (1,):
+                    if each <= min(totals):
+                        yield Placing(cards=used, totals=totals, chunks_each=each)
+
+
+Case = tuple[list[PlanCard], list[Variant], int]
+FEW, MANY = (
+    settings(max_examples=number, deadline=None, suppress_health_check=[HealthCheck.too_slow]) for number in (200, 3000)
+)
+
+
+@FEW
 @given(rigs())
-def test_the_plan_is_the_fastest_that_fits_and_refuses_only_where_nothing_does(
-    case: tuple[list[PlanCard], list[Variant], int],
-) -> None:
-    rig, variants, ram_bytes = case
+def test_the_plan_is_the_fastest_that_fits_and_refuses_only_where_nothing_does(case: Case) -> None:
+    assert_best(*case)
+
+
+@pytest.mark.slow
+@MANY
+@given(rigs())
+def test_the_plan_is_the_fastest_that_fits_of_thousands_of_rigs(case: Case) -> None:
+    assert_best(*case)
+
+
+def assert_best(rig: list[PlanCard], variants: list[Variant], ram_bytes: int) -> None:
     made, fastest = planned(rig, variants, ram_bytes), fastest_of_all(rig, variants, ram_bytes)
     if made.recommended is None:
         assert fastest is None
         assert made.refusal
         assert not any(candidate.fits for candidate in made.candidates)
+        assert made.closest.missing_bytes or made.closest.missing_ram_bytes
         return
+    assert made.recommended is made.closest
     assert made.recommended.step_s == pytest.approx(fastest)
     for candidate in made.candidates:
         assert candidate.reason
         if candidate.fits:
             assert candidate.step_s >= made.recommended.step_s
-            assert candidate.ram_bytes <= ram_bytes
-            for index, stage in zip(candidate.placing.cards, candidate.stages, strict=True):
-                assert stage.needed_bytes <= rig[index].budget_bytes
-                if stage.num_paged > NUM_SLOTS + 1:
-                    weights = candidate.variant.footprint.kinds[0].part.weights_bytes["bfloat16"]
-                    assert stage.needed_bytes + weights > rig[index].budget_bytes, "one block fewer would do"
-        assert sum(candidate.placing.totals) == sum(candidate.placing.chunk_sizes)
-        layout = candidate.layout(())
-        for card, stage in zip(candidate.placing.cards, candidate.stages, strict=True):
-            assert len(layout.blocks_of(card)) == stage.num_blocks
-            assert len(layout.paged.intersection(layout.blocks_of(card))) == stage.num_paged
+            assert_within_budgets(candidate, rig, ram_bytes)
+        assert_blocks_add_up(candidate)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(rigs(), st.integers(0, 1), st.integers(1, 40))
-def test_more_memory_never_makes_the_plan_slower(
-    case: tuple[list[PlanCard], list[Variant], int], which: int, more: int
-) -> None:
+def assert_within_budgets(candidate: Candidate, rig: list[PlanCard], ram_bytes: int) -> None:
+    assert candidate.ram_bytes <= ram_bytes
+    weights = max(sum(block.part.weights_bytes.values()) for block in candidate.variant.footprint.blocks)
+    for index, stage in zip(candidate.placing.cards, candidate.stages, strict=True):
+        assert stage.needed_bytes <= rig[index].budget_bytes
+        if stage.num_paged > NUM_SLOTS + 1:
+            assert stage.needed_bytes + weights > rig[index].budget_bytes, "one block fewer would do"
+
+
+def assert_blocks_add_up(candidate: Candidate) -> None:
+    assert sum(candidate.placing.totals) == sum(candidate.placing.chunk_sizes)
+    layout = candidate.layout(())
+    for card, stage in zip(candidate.placing.cards, candidate.stages, strict=True):
+        assert len(layout.blocks_of(card)) == stage.num_blocks
+        assert len(layout.paged.intersection(layout.blocks_of(card))) == stage.num_paged
+
+
+@FEW
+@given(rigs())
+def test_what_fits_by_the_estimate_fits_when_the_step_is_walked_through(case: Case) -> None:
     rig, variants, ram_bytes = case
+    for candidate in planned(rig, variants, ram_bytes).candidates:
+        if candidate.fits:
+            placing, num_microbatches = candidate.placing, candidate.variant.num_microbatches
+            generate = turns if len(placing.cards) == 1 else interleaved
+            order = generate(Costs.equal(placing.card_of_chunk), num_microbatches=num_microbatches)
+            constants = [card.constant_bytes for card in rig]
+            footprint = candidate.variant.footprint
+            walked = forecast_training(footprint, candidate.layout(order), constant_bytes=constants)
+            assert walked.ram_bytes <= ram_bytes
+            for card in placing.cards:
+                assert walked.cards[card].peak_bytes <= rig[card].budget_bytes
+
+
+@FEW
+@given(rigs(), st.sets(st.sampled_from(KINDS), min_size=1), st.sampled_from([None, "bf16", "fp8"]))
+def test_what_the_user_insists_on_is_the_fastest_of_that(case: Case, kinds: set[Kind], weights: str | None) -> None:
+    rig, variants, ram_bytes = case
+    wish = Wish(kinds=frozenset(kinds), weights=None if weights is None else frozenset({weights}))
+    made, fastest = planned(rig, variants, ram_bytes, wish=wish), fastest_of_all(rig, variants, ram_bytes, wish=wish)
+    if made.recommended is None:
+        assert fastest is None and made.refusal
+        return
+    assert made.recommended.kind in kinds and (weights is None or made.recommended.variant.weights == weights)
+    assert made.recommended.step_s == pytest.approx(fastest)
+
+
+@FEW
+@given(rigs(), st.integers(0, 2), st.integers(1, 40))
+def test_more_memory_never_makes_the_plan_slower(case: Case, which: int, more: int) -> None:
+    assert_monotone(*case, which=which, more=more)
+
+
+@pytest.mark.slow
+@MANY
+@given(rigs(), st.integers(0, 2), st.integers(1, 40))
+def test_more_memory_makes_none_of_thousands_of_plans_slower(case: Case, which: int, more: int) -> None:
+    assert_monotone(*case, which=which, more=more)
+
+
+def assert_monotone(rig: list[PlanCard], variants: list[Variant], ram_bytes: int, *, which: int, more: int) -> None:
     before = planned(rig, variants, ram_bytes).recommended
     index = which % len(rig)
     larger = list(rig)
@@ -133,6 +228,15 @@ def test_more_memory_never_makes_the_plan_slower(
         if before is not None:
             assert after.recommended is not None
             assert after.recommended.step_s <= before.step_s * (1 + 1e-9)
+
+
+def test_many_cards_are_planned_for_within_moments() -> None:
+    kinds = parse_rig("8 x 3060")
+    variant = imagined_variant(WAN_14B, kinds, weights="bf16", num_microbatches=4)
+    begin_s = time.process_time()
+    made = plan([variant], imagined_cards(kinds), ram_bytes=48 * GIB).recommended
+    assert time.process_time() - begin_s < 8
+    assert made is not None and made.placing.totals == (5,) * 8
 
 
 def wan_on(text: str, *, num_microbatches: int = 4, wish: Wish | None = None, halved: bool = False) -> Plan:

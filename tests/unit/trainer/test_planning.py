@@ -1,16 +1,25 @@
 """From a forecast to the plan of a run."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.support.jobs import small_job
 from tests.support.planned_runs import GIB, forecast
+from tests.support.pocket_runs import Run, tiny_job
 
 from diffusionforce.errors import DeviceError
 from diffusionforce.job.profile import MemorySettings
+from diffusionforce.pipeline.pager.pager import Pager
 from diffusionforce.trainer import planning
+from diffusionforce.trainer.forecasting import joining
+from diffusionforce.trainer.forecasting.rigs import rig_imagined
+from diffusionforce.trainer.forecasting.traces import Traces
 from diffusionforce.trainer.planning import plan_run, run_plan
+from diffusionforce.wire import Placed
 from diffusionforce.wire.forecast import CardNeed, Forecast, PhaseNeed, WayCard
 
 
@@ -83,3 +92,44 @@ def test_a_job_that_fits_in_no_way_is_refused(tmp_path: Path, asked: list[object
         plan_run(small_job(tmp_path, devices__use=["auto"], lora__rank=100))
     assert "fp8 weights (fits, 0.6 s a step)" in caught.value.hint
     assert caught.value.detail.startswith("The closest way: split")
+
+
+@pytest.mark.slow
+def test_what_a_forecast_plans_for_two_small_cards_is_what_the_engine_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings: dict[str, Any] = {
+        "steps": 2,
+        "training__batch_size": 4,
+        "training__gradient_checkpointing": True,
+        "samples__width": 256,
+        "samples__height": 256,
+        "devices__use": ["cpu", "cpu"],
+    }
+    job = tiny_job(tmp_path / "planned", **settings, samples__prompts=["Blob"])
+    rig = rig_imagined("2 x 3090")
+    budget_bytes = 30 << 20  # A few MB too little for samples of this size beside all blocks.
+    rig = replace(
+        rig,
+        cards=tuple(replace(card, budget_bytes=budget_bytes, constant_bytes=0) for card in rig.cards),
+        shown=tuple(card.model_copy(update={"budget_bytes": budget_bytes}) for card in rig.shown),
+    )
+    made = joining.forecast_job(job, rig=rig, traces=Traces(tmp_path / "traces")).forecast
+    assert made.recommended is not None
+    plan = run_plan(made, made.recommended)
+    assert plan.mode == "C" and [one.num_aside for one in plan.devices] == [4, 0]
+    on_processor = replace(plan, devices=tuple(replace(one, device="cpu") for one in plan.devices))
+
+    moved: list[list[int]] = []
+    step_aside = Pager.step_aside
+
+    def noting(self: Pager, aside: Sequence[frozenset[int]]) -> None:
+        moved.append([len(blocks) for blocks in aside])
+        step_aside(self, aside)
+
+    monkeypatch.setattr(Pager, "step_aside", noting)
+    run = Run(job, plan=on_processor)
+    assert moved == [[4, 0]] * 2
+    assert run.losses == Run(tiny_job(tmp_path / "plain", **settings)).losses
+    (placed,) = run.of_kind(Placed)
+    assert [device.blocks for device in placed.devices] == [(0, 1, 2, 6, 7), (3, 4, 5, 8, 9)]

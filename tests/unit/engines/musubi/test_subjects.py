@@ -65,8 +65,8 @@ def test_an_unknown_family_is_the_profiles_problem(tmp_path: Path) -> None:
         subjects(job(tmp_path, **{"model.family": "flux3"}), num_cards=2)
 
 
-def test_every_family_with_a_profile_can_be_forecast() -> None:
-    assert set(TRACED) == set(MODELS)
+def test_every_family_that_can_be_forecast_is_known() -> None:
+    assert TRACED and set(TRACED) <= set(MODELS)
 
 
 @needs_engine

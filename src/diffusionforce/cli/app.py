@@ -121,7 +121,7 @@ def parser() -> argparse.ArgumentParser:
     gui.add_argument("--run", metavar="DIR", help="open it on this run")
     gui.set_defaults(execute=_open_window)
 
-    commands.add_parser("bench", help="measure the pipeline on this machine")
+    commands.add_parser("bench", help="measure the pipeline, or forecasts beside what the cards show, on this machine")
     return top
 
 
@@ -146,7 +146,8 @@ def _open_window(options: argparse.Namespace) -> int:
 
 
 def _bench(arguments: Sequence[str]) -> int:
-    command = [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.pipeline.bench", *arguments]
+    module = "trainer.forecast_bench" if arguments[:1] == ["forecast"] else "pipeline.bench"
+    command = [sys.executable, "-P", "-X", "utf8", "-m", f"diffusionforce.{module}", *arguments]
     return subprocess.run(command, check=False).returncode
 
 

@@ -211,6 +211,8 @@ def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place
     monkeypatch.setattr("subprocess.run", run)
     assert main(["bench", "--quick", "-n", "3"]) == 7
     assert seen[0][0] == sys.executable and seen[0][-4:] == ["diffusionforce.pipeline.bench", "--quick", "-n", "3"]
+    assert main(["bench", "forecast", "--list"]) == 7
+    assert seen[1][-3:] == ["diffusionforce.trainer.forecast_bench", "forecast", "--list"]
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):

@@ -167,7 +167,7 @@ class _Run:
                     output_bytes=self._watched.output_bytes[index],
                     kept_bytes=forward.after_bytes - forward.before_bytes,
                     forward_bytes=forward.rise_bytes,
-                    backward_bytes=back.rise_bytes if back else 0,
+                    backward_bytes=back.rise_bytes + self._held_again_bytes(index) if back else 0,
                     forward_flops=forward.flops,
                     backward_flops=back.flops if back else 0,
                 )
@@ -186,6 +186,10 @@ class _Run:
             ),
             optimizer=optimizer,
         )
+
+    def _held_again_bytes(self, index: int) -> int:
+        """Checkpointing stops at the last tensor to keep; the pipeline goes on and holds the block's result too."""
+        return self._watched.output_bytes[index] if self._subject.recompute else 0
 
 
 def _backward(loss: torch.Tensor) -> None:

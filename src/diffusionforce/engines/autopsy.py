@@ -13,6 +13,12 @@ from diffusionforce.pipeline.shortage import Shortage
 from diffusionforce.rig import in_gb
 from diffusionforce.wire import Warn
 
+_LESS_MEMORY = (
+    "Close other programs, choose smaller pictures or a smaller training.batch_size, or switch "
+    "training.gradient_checkpointing on."
+)
+"""Where nothing was forecast, nothing better can be said."""
+
 Phase = Literal["forward", "backward", "optimizer"]
 _WORDS: dict[Phase, str] = {
     "forward": "in the forward pass",
@@ -49,7 +55,7 @@ def out_of_memory(
     comparison = _planned_and_seen(device, planned)
     return CardMemoryError(
         " ".join(filter(None, [sentence, comparison])),
-        hint=kept,
+        hint=kept if plan is not None else f"{kept} {_LESS_MEMORY}",
         detail="\n".join([*_numbers(shortage, planned), "".join(traceback.format_exception(error))]),
         device=str(device) if device is not None else "",
         wanted_bytes=shortage.wanted_bytes,

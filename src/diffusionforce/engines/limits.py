@@ -5,16 +5,12 @@ touches it is many times slower. The allocator's own limit turns that into an er
 behave like a small one.
 """
 
-import logging
 from collections.abc import Iterable
 
 import torch
 
 from diffusionforce.engines.plans import DevicePlan
 from diffusionforce.errors import DeviceError
-from diffusionforce.rig import in_gb
-
-_log = logging.getLogger(__name__)
 
 
 def enforce(devices: Iterable[DevicePlan]) -> None:
@@ -38,4 +34,3 @@ def enforce(devices: Iterable[DevicePlan]) -> None:
         # The driver counts a little more than PyTorch does as the card's whole memory.
         whole_bytes = torch.cuda.get_device_properties(device).total_memory
         torch.cuda.set_per_process_memory_fraction(min(1.0, plan.budget_bytes / whole_bytes), device)
-        _log.info("%s: at most %s of %s", plan.label, in_gb(plan.budget_bytes), in_gb(whole_bytes))

@@ -189,7 +189,7 @@ def test_no_memory_while_loading_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("diffusionforce.engines.pocket.training.place", fail)
     with pytest.raises(CardMemoryError, match=r"GPU 1 ran out of memory while the model was loaded") as caught:
         Run(tiny_job(tmp_path))
-    assert caught.value.hint == "Nothing had been trained yet."
+    assert caught.value.hint.startswith("Nothing had been trained yet. Close other programs")
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

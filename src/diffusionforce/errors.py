@@ -63,14 +63,23 @@ class CardMemoryError(UserError):
         detail: Numbers, and the traceback.
         device: Its name, for example `cuda:1`; empty if it is not known.
         wanted_bytes: How much more was asked for; None if it is not known.
+        held_bytes: The most that the training had taken of it until then; None if it is not known.
     """
 
     def __init__(
-        self, sentence: str, *, hint: str = "", detail: str = "", device: str = "", wanted_bytes: int | None = None
+        self,
+        sentence: str,
+        *,
+        hint: str = "",
+        detail: str = "",
+        device: str = "",
+        wanted_bytes: int | None = None,
+        held_bytes: int | None = None,
     ) -> None:
         super().__init__(sentence, hint=hint, detail=detail)
         self.device = device
         self.wanted_bytes = wanted_bytes
+        self.held_bytes = held_bytes
 
 
 class DiskError(UserError):

@@ -101,5 +101,17 @@ def test_a_run_without_memory_ends_with_what_would_help(tmp_path: Path):
         "- training.gradient_checkpointing = true (2 GB less on GPU 1 (RTX 3060))",
     ]
     assert RunFolder.open(job.run_dir).read_state().sentence == failed.sentence
-    # The card had 10 GB to give and wanted one more, where 8 were planned.
-    assert lesson_of(job, tmp_path) == Lesson(extra_bytes=(0, 3 * GIB), step_factor=1.0, num_runs=1)
+    # The training held 9.5 GB of the card and wanted one more, where 8 were planned.
+    assert lesson_of(job, tmp_path) == Lesson(extra_bytes=(0, 5 * GIB // 2), step_factor=1.0, num_runs=1)
+
+
+def test_memory_that_another_program_took_is_no_lesson(tmp_path: Path):
+    # The lesson would count that program's memory in for ever, and refuse the next run.
+    job = small_job(tmp_path, steps=4)
+    messages, _ = trained(job, tmp_path, deeds="foreign")
+    failed = messages[-1]
+    assert isinstance(failed, Failed)
+    assert failed.hint.splitlines()[1:] == [
+        "Another program took memory of GPU 1 (RTX 3060) that was free at the start: close it, and start again."
+    ]
+    assert lesson_of(job, tmp_path) is None

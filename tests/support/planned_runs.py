@@ -4,6 +4,7 @@
 
     refused     nothing fits
     memory      the second card runs out of memory in step 3
+    foreign     likewise, and another program has its memory
     slow        steps take twice as long as planned
 """
 
@@ -118,12 +119,13 @@ class PlannedEngine:
         assert plan is not None, "the plan was not handed on"
         assert [type(device) for device in plan.devices] == [DevicePlan] * 2
         for number in range(1, job.profile.training.steps + 1):
-            if number == 3 and "memory" in _words():
+            if number == 3 and {"memory", "foreign"} & _words():
                 raise CardMemoryError(
                     f"{LABELS[1]} ran out of memory in the backward pass of step 3.",
                     hint="The LoRA of step 2 is saved.",
                     device="cuda:1",
                     wanted_bytes=GIB,
+                    held_bytes=int((4 if "foreign" in _words() else 9.5) * GIB),
                 )
             report(
                 step(number, seconds=(2 if "slow" in _words() else 1) * STEP_S, num_steps=job.profile.training.steps)

@@ -59,6 +59,7 @@ def out_of_memory(
         detail="\n".join([*_numbers(shortage, planned), "".join(traceback.format_exception(error))]),
         device=str(device) if device is not None else "",
         wanted_bytes=shortage.wanted_bytes,
+        held_bytes=torch.cuda.max_memory_reserved(device) if device is not None and device.type == "cuda" else None,
     )
 
 

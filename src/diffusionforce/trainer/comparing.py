@@ -6,6 +6,7 @@ steps, and memory is the highest of later steps, samples excepted.
 
 import statistics
 
+from diffusionforce.engines.plans import DevicePlan
 from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job
 from diffusionforce.trainer.planning import PlannedRun
@@ -92,16 +93,16 @@ class Comparison:
         )
 
     def learn_shortage(self, error: CardMemoryError) -> None:
-        """Remember that a card ran out of memory: what it wanted was not in the forecast.
+        """Remember that a card ran out of memory within its budget: what it wanted was not in the forecast.
 
         Raises:
             OSError: The disk refuses.
         """
         plan = self._planned.plan.of_device(error.device)
-        if plan is None or plan.planned_bytes is None or plan.budget_bytes is None or error.wanted_bytes is None:
+        needed_bytes = needed(error, plan)
+        if plan is None or plan.planned_bytes is None or needed_bytes is None or is_foreign(error, plan):
             return
         index = self._planned.index_of(error.device)
-        needed_bytes = max(plan.planned_bytes, plan.budget_bytes) + error.wanted_bytes
         self._keep(planned_bytes={index: plan.planned_bytes}, seen_bytes={index: needed_bytes}, seen_s=None)
 
     def _keep(self, *, planned_bytes: dict[int, int], seen_bytes: dict[int, int], seen_s: float | None) -> None:
@@ -124,3 +125,18 @@ class Comparison:
             for one in self._planned.plan.devices
             if one.planned_bytes is not None and one.device in self._peaks_bytes
         }
+
+
+def needed(error: CardMemoryError, plan: DevicePlan | None) -> int | None:
+    """What a card that ran out of memory would have had to give; None if that is not known."""
+    if plan is None or error.held_bytes is None or error.wanted_bytes is None:
+        return None
+    return max(plan.planned_bytes or 0, error.held_bytes) + error.wanted_bytes
+
+
+def is_foreign(error: CardMemoryError, plan: DevicePlan | None) -> bool:
+    """Whether the budget would have held what was wanted, so that another program must have taken its memory."""
+    needed_bytes = needed(error, plan)
+    if plan is None or plan.budget_bytes is None or needed_bytes is None:
+        return False
+    return needed_bytes <= plan.budget_bytes

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from diffusionforce.errors import CardMemoryError, UserError
 from diffusionforce.job import Job, changed
 from diffusionforce.rig import in_gb
+from diffusionforce.trainer.comparing import is_foreign
 from diffusionforce.trainer.planning import MakePlan, PlannedRun
 
 _SIZE_STEP_PX = 16
@@ -45,10 +46,15 @@ def with_ways_out(error: CardMemoryError, job: Job, *, planned: PlannedRun, make
         detail=error.detail,
         device=error.device,
         wanted_bytes=error.wanted_bytes,
+        held_bytes=error.held_bytes,
     )
 
 
 def _ways_out(error: CardMemoryError, job: Job, planned: PlannedRun, make_plan: MakePlan) -> Iterator[str]:
+    device = planned.plan.of_device(error.device)
+    if device is not None and is_foreign(error, device):
+        yield f"Another program took memory of {device.label} that was free at the start: close it, and start again."
+        return
     again = _planned_or_none(make_plan, job)
     if again is not None and again.plan.words != planned.plan.words:
         yield f"Start the same run again: it is planned with what was seen, and trains as {again.plan.words}."

@@ -73,13 +73,23 @@ def test_lessons_of_several_runs_add_up(job: Job, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("device", "wanted_bytes", "extra_bytes"),
-    [("cuda:1", GIB, (0, 3 * GIB)), ("cuda:1", None, None), ("cuda:7", GIB, None), ("", GIB, None)],
+    ("device", "held_gib", "wanted_bytes", "extra_gib"),
+    [
+        ("cuda:1", 9.5, GIB, 2.5),
+        ("cuda:1", 7, 4 * GIB, 4),  # More is needed than was planned and wanted, whatever was held so far.
+        ("cuda:1", 4, GIB, None),  # 9 GB fit the budget of 10: somebody else has them.
+        ("cuda:1", 9.5, None, None),
+        ("cuda:1", None, GIB, None),
+        ("cuda:7", 9.5, GIB, None),
+        ("", 9.5, GIB, None),
+    ],
 )
-def test_a_shortage_teaches_what_was_wanted(
-    job: Job, tmp_path: Path, device: str, wanted_bytes: int | None, extra_bytes: tuple[int, int] | None
+def test_a_shortage_teaches_what_was_needed(
+    job: Job, tmp_path: Path, device: str, held_gib: float | None, wanted_bytes: int | None, extra_gib: float | None
 ):
     following, lessons = comparison(job, tmp_path)
-    following.learn_shortage(CardMemoryError("No memory.", device=device, wanted_bytes=wanted_bytes))
+    held_bytes = None if held_gib is None else int(held_gib * GIB)
+    error = CardMemoryError("No memory.", device=device, wanted_bytes=wanted_bytes, held_bytes=held_bytes)
+    following.learn_shortage(error)
     learnt = lesson(lessons, job)
-    assert (learnt.extra_bytes if learnt else None) == extra_bytes
+    assert (learnt.extra_bytes if learnt else None) == (None if extra_gib is None else (0, int(extra_gib * GIB)))

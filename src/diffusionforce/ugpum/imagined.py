@@ -17,7 +17,7 @@ from diffusionforce.ugpum.footprint import Footprint
 _WORKSPACE_BYTES = 8_519_680
 _HOPPER_WORKSPACE_BYTES = 32 << 20
 _HOPPER = 9
-_NUM_WORKSPACES = 2
+NUM_WORKSPACES = 2
 
 
 def workspace_bytes(compute_capability: tuple[int, int] | None) -> int:
@@ -27,7 +27,7 @@ def workspace_bytes(compute_capability: tuple[int, int] | None) -> int:
         compute_capability: Generation of the chip; None where it is not known.
     """
     is_hopper = compute_capability is not None and compute_capability[0] == _HOPPER
-    return _NUM_WORKSPACES * (_HOPPER_WORKSPACE_BYTES if is_hopper else _WORKSPACE_BYTES)
+    return NUM_WORKSPACES * (_HOPPER_WORKSPACE_BYTES if is_hopper else _WORKSPACE_BYTES)
 
 
 def cards_here(

@@ -19,6 +19,7 @@ from diffusionforce.trainer.forecasting import joining
 from diffusionforce.trainer.forecasting.rigs import rig_imagined
 from diffusionforce.trainer.forecasting.traces import Traces
 from diffusionforce.trainer.planning import plan_run, run_plan
+from diffusionforce.ugpum.allocator import WorkspaceSizes
 from diffusionforce.wire import Placed
 from diffusionforce.wire.forecast import CardNeed, Forecast, PhaseNeed, WayCard
 
@@ -111,7 +112,8 @@ def test_what_a_forecast_plans_for_two_small_cards_is_what_the_engine_does(
     budget_bytes = 30 << 20  # A few MB too little for samples of this size beside all blocks.
     rig = replace(
         rig,
-        cards=tuple(replace(card, budget_bytes=budget_bytes, constant_bytes=0) for card in rig.cards),
+        cards=tuple(replace(card, budget_bytes=budget_bytes) for card in rig.cards),
+        workspaces=(WorkspaceSizes(product_bytes=0),) * 2,
         shown=tuple(card.model_copy(update={"budget_bytes": budget_bytes}) for card in rig.shown),
     )
     made = joining.forecast_job(job, rig=rig, traces=Traces(tmp_path / "traces")).forecast

@@ -91,10 +91,10 @@ def _caching_phase(candidate: Candidate, subjects: JobSubjects, rig: Rig, calls:
     in_ram = [call for where, call in calls if where == "cpu" or not rig.on_cards]
     needs: dict[int, CardNeed] = {}
     if rig.on_cards and on_card:
-        needs[home] = _largest(_call_need(call, rig.cards[home].constant_bytes) for call in on_card)
+        needs[home] = _largest(_call_need(call, rig.extra_bytes[home]) for call in on_card)
     elif not rig.on_cards:
         need = _largest(_call_need(call, 0) for call in in_ram)
-        needs[0] = need.model_copy(update={"constant_bytes": rig.cards[0].constant_bytes})
+        needs[0] = need.model_copy(update={"constant_bytes": rig.extra_bytes[0]})
     peaks = [call.weights_bytes + call.input_bytes + call.peak_bytes for call in in_ram]
     return PhaseNeed(
         phase="caching",
@@ -111,7 +111,7 @@ def _sampling_phase(
     assert variant.sampling is not None
     aside = candidate.num_aside or (0,) * len(candidate.placing.cards)
     during = _with_aside(candidate, layout, aside, rig)
-    constants = [card.constant_bytes for card in rig.cards]
+    constants = rig.sampling_constants(during, layout)
     forecast = forecast_sampling(variant.sampling, during, training=variant.footprint, constant_bytes=constants)
     needs = list(_needs(forecast.cards, rig))
     on_card = [call for where, call in decoding if where == "home" or not rig.on_cards]

@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import time
-from dataclasses import replace
 from typing import NamedTuple, cast
 
 from diffusionforce.engines.contract import Describe
@@ -80,13 +79,13 @@ def forecast_subjects(
     ]
     rig = rig.with_process(subjects.ram_bytes)
     if lesson is not None:
-        rig = replace(rig, cards=lesson.on_cards(rig.cards))
+        rig = rig.with_extra(lesson.extra_bytes)
     caching: Calls = [(call.where, traces.call(call)) for call in subjects.caching]
     decoding: Calls = [(call.where, traces.call(call)) for call in subjects.decoding]
     variants, times = timed_variants(subjects, trained, sampled, rig, lesson=lesson)
     made = plan(
         variants,
-        rig.cards,
+        rig.planning_cards(max(variant.num_microbatches for variant in variants)),
         ram_bytes=rig.ram_usable_bytes,
         wish=wish or _wish(subjects, rig),
         judge=Judge(rig=rig, host_s=subjects.host_s * (lesson.step_factor if lesson is not None else 1.0)),

@@ -24,8 +24,7 @@ def order_of(candidate: Candidate) -> list[Op]:
 
 def walked(candidate: Candidate, layout: Layout, rig: Rig) -> Forecast:
     """The memory of a candidate's step, walked through."""
-    constants = [card.constant_bytes for card in rig.cards]
-    return forecast_training(candidate.variant.footprint, layout, constant_bytes=constants)
+    return forecast_training(candidate.variant.footprint, layout, constant_bytes=rig.training_constants(layout))
 
 
 @dataclass(frozen=True, kw_only=True)

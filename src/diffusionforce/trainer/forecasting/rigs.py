@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import TypeVar
@@ -11,11 +11,18 @@ from typing import TypeVar
 from diffusionforce.errors import DeviceError
 from diffusionforce.job.profile import MemorySettings
 from diffusionforce.rig import GIB, Card, in_gb, read_cards, read_machine
+from diffusionforce.ugpum.allocator import (
+    WorkspaceSizes,
+    allocatable_bytes,
+    sampling_workspaces_bytes,
+    training_workspaces_bytes,
+)
 from diffusionforce.ugpum.allowance import allowed
 from diffusionforce.ugpum.budget import Budget, budgets, ram_reserve_bytes, reserve_bytes, usable_ram_bytes
 from diffusionforce.ugpum.catalogue import LINK_BYTES_PER_S, CatalogueCard, card_like, parse_rig
 from diffusionforce.ugpum.estimate import PlanCard
-from diffusionforce.ugpum.imagined import cards_here, workspace_bytes
+from diffusionforce.ugpum.forecast import Layout
+from diffusionforce.ugpum.imagined import NUM_WORKSPACES, cards_here, workspace_bytes
 from diffusionforce.wire.forecast import ForecastCard
 
 IMAGINED_RAM_GIB = 64
@@ -33,7 +40,11 @@ class Rig:
     shown: tuple[ForecastCard, ...]
     """The cards for window and command line."""
     cards: tuple[PlanCard, ...]
-    """The cards for the planner."""
+    """The cards for the planner, with what tensors may take of them; libraries not counted."""
+    workspaces: tuple[WorkspaceSizes, ...]
+    """What libraries take of each card, for every thread that multiplies."""
+    extra_bytes: tuple[int, ...]
+    """What is taken of each card beside tensors and workspaces, as far as it is known."""
     sheets: tuple[CatalogueCard | None, ...]
     """Their data sheets; None where the card is not in the catalogue."""
     names: tuple[str, ...] = ()
@@ -48,9 +59,39 @@ class Rig:
 
     def with_process(self, ram_bytes: int) -> "Rig":
         """The rig with what the process holds in RAM whatever the plan, which counts where RAM is all there is."""
-        if self.on_cards:
-            return self
-        return replace(self, cards=tuple(replace(card, constant_bytes=ram_bytes) for card in self.cards))
+        return self if self.on_cards else self.with_extra((ram_bytes,))
+
+    def with_extra(self, extra_bytes: Sequence[int]) -> "Rig":
+        """The rig with more taken of each card."""
+        return replace(self, extra_bytes=tuple(a + b for a, b in zip(self.extra_bytes, extra_bytes, strict=True)))
+
+    def planning_cards(self, num_microbatches: int) -> tuple[PlanCard, ...]:
+        """The cards with the most that libraries take in any placement of up to so many micro-batches."""
+        return tuple(
+            replace(card, constant_bytes=extra + _most_workspaces_bytes(sizes, num_microbatches))
+            for card, extra, sizes in zip(self.cards, self.extra_bytes, self.workspaces, strict=True)
+        )
+
+    def training_constants(self, layout: Layout) -> tuple[int, ...]:
+        """What libraries and others take of each card while a placement is trained."""
+        is_pipelined = len(set(layout.card_of_chunk)) > 1
+        return self._constants(
+            layout,
+            lambda sizes: training_workspaces_bytes(layout, sizes, is_pipelined=is_pipelined, with_bias=True),
+        )
+
+    def sampling_constants(self, layout: Layout, training: Layout) -> tuple[int, ...]:
+        """The same while samples are made between two steps: what training took stays."""
+        own = self._constants(layout, lambda sizes: sampling_workspaces_bytes(layout, sizes, with_bias=True))
+        known = self.training_constants(training)
+        return tuple(a + b - extra for a, b, extra in zip(own, known, self.extra_bytes, strict=True))
+
+    def _constants(self, layout: Layout, find: Callable[[WorkspaceSizes], tuple[int, ...]]) -> tuple[int, ...]:
+        """Of what is found for each kind of card, what each card has; cards beyond the layout have nothing to do."""
+        return tuple(
+            extra + (find(sizes)[card] if card in layout.cards else 0)
+            for card, (sizes, extra) in enumerate(zip(self.workspaces, self.extra_bytes, strict=True))
+        )
 
 
 def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | None = None) -> Rig:
@@ -72,10 +113,11 @@ def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | Non
     machine = read_machine()
     given = _given(budgets([card for _, card in chosen]), memory)
     links = [_link_bytes_per_s(card) for _, card in chosen]
-    constants = [workspace_bytes(card.compute_capability) for _, card in chosen]
     return Rig(
         shown=tuple(_shown(index, budget) for (index, _), budget in zip(chosen, given, strict=True)),
-        cards=cards_here(given, link_bytes_per_s=links, constant_bytes=constants),
+        cards=_plan_cards(given, links),
+        workspaces=tuple(_workspaces(card.compute_capability) for _, card in chosen),
+        extra_bytes=(0,) * len(chosen),
         sheets=tuple(card_like(card.name, total_bytes=card.total_bytes) for _, card in chosen),
         names=tuple(f"{card.name} {card.uuid.removeprefix('GPU-')} driver {card.driver_version}" for _, card in chosen),
         is_here=True,
@@ -109,13 +151,12 @@ def rig_imagined(
     chosen = _chosen(list(enumerate(parse_rig(text))), wanted)
     sheets = [sheet for _, sheet in chosen]
     given = _given([_budget(index, sheet) for index, sheet in chosen], memory)
-    constants = [workspace_bytes((9, 0) if sheet.name.startswith("H") else None) for sheet in sheets]
     total_bytes = int(ram_gib * GIB)
     return Rig(
         shown=tuple(_shown(index, budget) for (index, _), budget in zip(chosen, given, strict=True)),
-        cards=cards_here(
-            given, link_bytes_per_s=[sheet.link_bytes_per_s for sheet in sheets], constant_bytes=constants
-        ),
+        cards=_plan_cards(given, [sheet.link_bytes_per_s for sheet in sheets]),
+        workspaces=tuple(_workspaces((9, 0) if sheet.name.startswith("H") else None) for sheet in sheets),
+        extra_bytes=(0,) * len(sheets),
         sheets=tuple(sheets),
         is_here=False,
         ram_total_bytes=total_bytes,
@@ -136,6 +177,21 @@ def _budget(index: int, sheet: CatalogueCard) -> Budget:
         free_bytes=sheet.memory_bytes,
         reserve_bytes=reserve_bytes(sheet.memory_bytes, display_attached=index == 0),
     )
+
+
+def _plan_cards(budgets: Sequence[Budget], links: Sequence[float]) -> tuple[PlanCard, ...]:
+    """The cards for the planner: a budget is on what the allocator takes, and it cannot use quite all of that."""
+    cards = cards_here(budgets, link_bytes_per_s=links, constant_bytes=[0] * len(budgets))
+    return tuple(replace(card, budget_bytes=allocatable_bytes(card.budget_bytes)) for card in cards)
+
+
+def _workspaces(compute_capability: tuple[int, int] | None) -> WorkspaceSizes:
+    return WorkspaceSizes(product_bytes=workspace_bytes(compute_capability) // NUM_WORKSPACES)
+
+
+def _most_workspaces_bytes(sizes: WorkspaceSizes, num_microbatches: int) -> int:
+    """At home, with a thread for each micro-batch: blocks, tail, the backward in two places, and samples."""
+    return (2 * num_microbatches + 3) * sizes.product_bytes + 2 * num_microbatches * sizes.biased_bytes
 
 
 def _given(budgets: Sequence[Budget], memory: MemorySettings | None) -> tuple[Budget, ...]:
@@ -170,6 +226,8 @@ def _processor_rig(*notes: str) -> Rig:
     return Rig(
         shown=(shown,),
         cards=(card,),
+        workspaces=(WorkspaceSizes(product_bytes=0),),
+        extra_bytes=(0,),
         sheets=(None,),
         on_cards=False,
         is_here=True,

@@ -17,6 +17,7 @@ from diffusionforce.trainer.forecasting import JobForecast, forecast_job
 from diffusionforce.trainer.forecasting.joining import forecast_subjects
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here, rig_imagined
 from diffusionforce.trainer.forecasting.traces import Traces
+from diffusionforce.ugpum.allocator import WorkspaceSizes
 from diffusionforce.ugpum.catalogue import parse_rig
 from diffusionforce.ugpum.learned import Lesson
 from diffusionforce.ugpum.planner import Wish
@@ -54,7 +55,8 @@ def with_budgets(*budgets_bytes: int, ram_bytes: int = GIB) -> Rig:
     cards = zip(rig.cards, budgets_bytes, strict=True)
     return replace(
         rig,
-        cards=tuple(replace(card, budget_bytes=budget, constant_bytes=0) for card, budget in cards),
+        cards=tuple(replace(card, budget_bytes=budget) for card, budget in cards),
+        workspaces=(WorkspaceSizes(product_bytes=0),) * len(budgets_bytes),
         ram_usable_bytes=ram_bytes,
     )
 

@@ -157,7 +157,7 @@ def dataset_folder(folder: str, *, base: Path | None = None) -> Path:
 
 
 def with_absolute_weights(profile: Profile, *, base: Path) -> Profile:
-    """Return the profile with the path of its weights, if it names one, made absolute.
+    """Return the profile with the paths of its weights, if it names any, made absolute.
 
     Args:
         profile: The profile.
@@ -166,10 +166,16 @@ def with_absolute_weights(profile: Profile, *, base: Path) -> Profile:
     Raises:
         ProfileError: The path begins in a home folder that is not there.
     """
-    if not profile.model.weights:
-        return profile
-    weights = str((base / expanded(profile.model.weights)).resolve())
-    return profile.model_copy(update={"model": profile.model.model_copy(update={"weights": weights})})
+    model = profile.model
+    absolute = {
+        "weights": _absolute(model.weights, base),
+        "files": {role: _absolute(path, base) for role, path in model.files.items()},
+    }
+    return profile.model_copy(update={"model": model.model_copy(update=absolute)})
+
+
+def _absolute(path: str, base: Path) -> str:
+    return str((base / expanded(path)).resolve()) if path else ""
 
 
 def expanded(path: str) -> Path:

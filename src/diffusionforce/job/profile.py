@@ -6,9 +6,9 @@ setting that silently does nothing costs a night of training.
 """
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 SCHEMA_VERSION = 1
 
@@ -17,6 +17,18 @@ Precision = Literal["auto", "fp32", "bf16"]
 Size = Annotated[int, Field(ge=64, le=8192, multiple_of=16)]
 Sizes = Annotated[tuple[Annotated[float, Field(ge=0, le=1024, strict=True)], ...], Field(strict=False)]
 Texts = Annotated[tuple[str, ...], Field(strict=False)]  # TOML has arrays, no tuples.
+
+TimestepSampling = Literal[
+    "logit_normal",
+    "uniform",
+    "shift",
+    "flux_shift",
+    "flux2_shift",
+    "qwen_shift",
+    "krea2_shift",
+    "ideogram4_shift",
+    "logsnr",
+]
 
 _CARD = re.compile(r"cuda:(0|[1-9][0-9]?)")
 _MAX_CARD_INDEX = 63
@@ -38,6 +50,10 @@ class ModelSettings(Section):
     engine: Engine = Field(description="Which engine trains it.")
     weights: str = Field(
         default="", description="File or folder with the base weights; empty takes the ones that the engine knows."
+    )
+    files: dict[str, str] = Field(
+        default={},
+        description="Files of the model by what they are, like vae or text_encoder; the others are looked for.",
     )
     precision: Precision = Field(
         default="auto", description="Number format of the model while training; auto picks what the device does best."
@@ -68,8 +84,8 @@ class TrainingSettings(Section):
         default="constant", description="How the learning rate falls after the warm-up."
     )
     max_grad_norm: float = Field(default=1.0, ge=0, description="Clip gradients to this norm; 0 switches clipping off.")
-    timestep_sampling: Literal["logit_normal", "shift", "flux2_shift"] = Field(
-        default="logit_normal", description="How noise levels are drawn."
+    timestep_sampling: TimestepSampling = Field(
+        default="logit_normal", description="How noise levels are drawn; those named for a model go with its pictures."
     )
     logit_mean: float = Field(default=0.0, ge=-10, le=10, description="Mean of the logit-normal noise levels.")
     logit_std: float = Field(default=1.0, gt=0, le=10, description="Spread of the logit-normal noise levels.")
@@ -164,6 +180,18 @@ class MemorySettings(Section):
     )
 
 
+def _plain_settings(table: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what cannot be an option of an engine: tables, dates, lists of lists."""
+    for name, value in table.items():
+        items = cast(list[object], value) if isinstance(value, list) else [value]
+        if not all(isinstance(item, bool | int | float | str) for item in items):
+            raise ValueError(f"{name} has to be true or false, a number, a text, or a list of these")
+    return table
+
+
+Advanced = Annotated[dict[str, Any], AfterValidator(_plain_settings)]
+
+
 class Profile(Section):
     """One profile, as it stands in `profiles/NAME.toml`."""
 
@@ -178,3 +206,11 @@ class Profile(Section):
     checkpoints: CheckpointSettings = CheckpointSettings()
     devices: DeviceSettings = DeviceSettings()
     memory: MemorySettings = MemorySettings()
+    advanced: Advanced = Field(default={}, description="Options of the musubi engine, by the names that it has.")
+
+    @model_validator(mode="after")
+    def _only_musubi_has_options(self) -> "Profile":
+        if self.model.engine != "musubi" and (self.advanced or self.model.files):
+            where = "advanced" if self.advanced else "model.files"
+            raise ValueError(f"{where} is for the engine musubi only; leave it out for the engine {self.model.engine}")
+        return self

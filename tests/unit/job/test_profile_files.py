@@ -106,6 +106,11 @@ def test_integers_may_stand_for_fractions_and_lists_for_prompts(tmp_path: Path):
         ({"extra": '[devices]\nuse = ["cuda:64"]'}, "a number from 0 to 63"),
         ({"extra": '[devices]\nuse = ["cuda:0", "cuda:00"]'}, "'cuda:00' is no device"),
         ({"extra": "[samples]\n[samples]"}, "is not valid TOML"),
+        ({"extra": "[advanced]\nsplit_attn = true"}, "advanced is for the engine musubi only"),
+        (
+            {"old": 'engine = "pocket"', "new": 'engine = "pocket"\nfiles = {vae = "v"}'},
+            "model.files is for the engine",
+        ),
     ],
 )
 def test_a_refused_profile_names_file_field_and_what_is_allowed(tmp_path: Path, change: dict[str, str], words: str):
@@ -185,3 +190,27 @@ def test_memory_is_given_in_numbers_that_can_be(tmp_path: Path, value: str):
         read_profile(profile_with(tmp_path, extra=f"[memory]\nreserve_gb = {value}\n"))
     good = read_profile(profile_with(tmp_path, extra="[memory]\nreserve_gb = [1, 2.5]\nbudget_gb = [12]\n"))
     assert (good.memory.reserve_gb, good.memory.budget_gb) == ((1.0, 2.5), (12.0,))
+
+
+MUSUBI = {"old": 'engine = "pocket"', "new": 'engine = "musubi"'}
+
+
+def test_options_of_the_engine_are_kept_as_they_are(tmp_path: Path):
+    extra = '[advanced]\nsplit_attn = true\nmin_timestep = 5\nnetwork_args = ["a=1"]\n'
+    profile = read_profile(profile_with(tmp_path, **MUSUBI, extra=extra))
+    write_profile(tmp_path / "copy.toml", profile)
+    assert read_profile(tmp_path / "copy.toml").advanced == profile.advanced
+    assert profile.advanced == {"split_attn": True, "min_timestep": 5, "network_args": ["a=1"]}
+
+
+@pytest.mark.parametrize("value", ["{a = 1}", "[[1]]", "1979-05-27"])
+def test_what_cannot_be_an_option_is_named(tmp_path: Path, value: str):
+    with pytest.raises(ProfileError, match=r"advanced: odd has to be true or false, a number"):
+        read_profile(profile_with(tmp_path, **MUSUBI, extra=f"[advanced]\nodd = {value}\n"))
+
+
+def test_relative_files_of_a_model_lie_beside_their_profile(tmp_path: Path):
+    new = 'engine = "musubi"\nfiles = {vae = "v.safetensors", text_encoder = "/data/t"}'
+    profile = read_profile(profile_with(tmp_path, old='engine = "pocket"', new=new))
+    found = with_absolute_weights(profile, base=tmp_path).model.files
+    assert found == {"vae": str(tmp_path / "v.safetensors"), "text_encoder": "/data/t"}

@@ -159,6 +159,7 @@ def _family(
         caption_options={"model_version": version},
         sample_steps=sample_steps,
         sample_guidance=sample_guidance,
+        eight_bit_captions="" if version == "dev" else "fp8_text_encoder",
         tokenizers=(tokenizer,),
         blocks_to_swap_max=swap_max,
         validated="trained tiny on two devices",

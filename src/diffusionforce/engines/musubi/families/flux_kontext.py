@@ -103,6 +103,7 @@ FAMILIES = (
         defaults={"timestep_sampling": "flux_shift", "weighting_scheme": "none", "learning_rate": 1e-4},
         sample_steps=25,
         trains_on="pictures with control pictures",
+        eight_bit_captions="fp8_t5",
         tokenizers=("google/t5-v1_1-xxl", "openai/clip-vit-large-patch14"),
         blocks_to_swap_max=55,
         validated="trained tiny on two devices",

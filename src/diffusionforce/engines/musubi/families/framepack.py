@@ -104,6 +104,7 @@ FAMILIES = (
         sample_steps=25,
         makes="videos",
         trains_on="videos",
+        eight_bit_captions="fp8_llm",
         tokenizers=("openai/clip-vit-large-patch14",),
         licence_folders=("hunyuan_model",),
         blocks_to_swap_max=36,

@@ -85,6 +85,7 @@ FAMILIES = (
         sample_steps=20,
         makes="videos",
         eight_bit="plain",
+        eight_bit_captions="fp8_llm",
         tokenizers=("openai/clip-vit-large-patch14", "xtuner/llava-llama-3-8b-v1_1-transformers"),
         licence_folders=("hunyuan_model",),
         blocks_to_swap_max=36,

@@ -131,6 +131,8 @@ def _family(
         sample_steps=sample_steps,
         sample_guidance=sample_guidance,
         makes="videos",
+        eight_bit_captions="fp8_t5",
+        keeps_precision=True,
         tokenizers=_TOKENIZERS,
         blocks_to_swap_max=swap_max,
         validated="trained tiny on two devices" if validated_tiny else "listed",

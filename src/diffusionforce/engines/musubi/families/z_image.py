@@ -87,6 +87,7 @@ FAMILIES = (
         },
         sample_steps=25,
         sample_guidance=4.0,
+        eight_bit_captions="fp8_llm",
         tokenizers=("Tongyi-MAI/Z-Image",),
         blocks_to_swap_max=28,
         validated="trained tiny on two devices",

@@ -66,7 +66,7 @@ def bench_jobs(*, is_small: bool) -> tuple[BenchJob, ...]:
 
 
 def chosen(jobs: tuple[BenchJob, ...], names: str) -> tuple[BenchJob, ...]:
-    """The jobs whose names begin with one of a list's entries.
+    """The jobs that a list names: whole names, or what several names begin with.
 
     Args:
         jobs: All jobs.
@@ -77,11 +77,13 @@ def chosen(jobs: tuple[BenchJob, ...], names: str) -> tuple[BenchJob, ...]:
     """
     if not names:
         return jobs
-    wanted = [part.strip() for part in names.split(";") if part.strip()]
-    for name in wanted:
-        if not any(job.name.startswith(name) for job in jobs):
-            raise UserError(f'No job is called "{name}".', hint="--list shows them all; put ; between several.")
-    return tuple(job for job in jobs if any(job.name.startswith(name) for name in wanted))
+    found: set[str] = set()
+    for wanted in filter(None, map(str.strip, names.split(";"))):
+        named = [job.name for job in jobs if job.name == wanted] or [j.name for j in jobs if j.name.startswith(wanted)]
+        if not named:
+            raise UserError(f'No job is called "{wanted}".', hint="--list shows them all; put ; between several.")
+        found.update(named)
+    return tuple(job for job in jobs if job.name in found)
 
 
 def _wan(num_tokens: int, num_microbatches: int, *, name: str = "", **rest: object) -> BenchJob:

@@ -67,11 +67,19 @@ def bench_models(*, is_small: bool) -> dict[str, BenchModel]:
         wan = BenchmarkShape(**small, num_blocks=8, lora_rank=4, dtype=torch.float32)  # pyright: ignore[reportArgumentType]
         flux = FluxShape(**small, num_double=3, num_single=5, text_width=96, lora_rank=4, dtype=torch.float32)  # pyright: ignore[reportArgumentType]
         pocket = replace(pocket, width=64, num_heads=2, hidden=128, bottleneck=32, head_hidden=64)
-    models = (_wan("wan", wan), _wan("wan fp8", wan, eight_bits=True), _flux(flux), _pocket(pocket))
+    models = (wan_shaped("wan", wan), wan_shaped("wan fp8", wan, eight_bits=True), _flux(flux), _pocket(pocket))
     return {model.name: model for model in models}
 
 
-def _wan(name: str, shape: BenchmarkShape, *, eight_bits: bool = False) -> BenchModel:
+def wan_shaped(name: str, shape: BenchmarkShape, *, eight_bits: bool = False) -> BenchModel:
+    """The model of the pipeline's own benchmark.
+
+    Args:
+        name: What it is called.
+        shape: Its sizes.
+        eight_bits: Keep the frozen weights of its linears in eight bits.
+    """
+
     def make(home: torch.device, device_of_block: Sequence[torch.device] | None) -> nn.Module:
         model = BenchmarkModel(shape, home=home, device_of_block=device_of_block)
         if eight_bits:

@@ -52,6 +52,8 @@ class PlannedJob:
     """For a sample: the blocks of each card that step aside."""
     forecast: Forecast
     footprint: Footprint
+    pool_bytes: int = 0
+    """What captured graphs work in, on each card: held by the allocator and not handed out."""
 
     @property
     def aside(self) -> tuple[frozenset[int], ...]:
@@ -60,7 +62,7 @@ class PlannedJob:
 
     def held_bytes(self, card: int) -> int:
         """What the allocator is expected to hold of a card at the fullest moment."""
-        return held_bytes(self.forecast.peak_bytes[card])
+        return held_bytes(self.forecast.peak_bytes[card] + self.pool_bytes)
 
 
 class Planning:
@@ -101,7 +103,13 @@ class Planning:
         walked = footprint if graphs is None else graphs.footprint
         forecast = forecast_training(walked, layout, constant_bytes=self._constants(job, layout, graphs))
         return PlannedJob(
-            job=job, layout=layout, cut=_cut(layout), num_aside=(), forecast=forecast, footprint=footprint
+            job=job,
+            layout=layout,
+            cut=_cut(layout),
+            num_aside=(),
+            forecast=forecast,
+            footprint=footprint,
+            pool_bytes=graphs.pool_bytes if graphs is not None else 0,
         )
 
     def _planned_sample(self, job: BenchJob) -> PlannedJob:

@@ -19,8 +19,8 @@ from diffusionforce.trainer.forecast_bench.timing import Timing
 from diffusionforce.trainer.forecast_bench.workspaces import workspace_sizes
 from diffusionforce.ugpum.allocator import WorkspaceSizes
 
-EDGE_JOBS = "wan 1024 x 2; wan 4096 x 4; wan fp8 4096 x 2; klein 4096 x 2"
-"""Begin of the names of the jobs that are run at the edge, unless others are named."""
+EDGE_JOBS = "wan 1024 x 2; wan 4096 x 4; wan 4096 x 4, mode B in 12 GiB; wan fp8 4096 x 2; klein 4096 x 2"
+"""What is run at the edge, unless other jobs are named."""
 _LARGE_CARD = WorkspaceSizes(product_bytes=32 << 20)
 """What is shown without a card: the workspaces of a Hopper chip."""
 

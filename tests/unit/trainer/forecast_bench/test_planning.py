@@ -4,11 +4,13 @@ import itertools
 from dataclasses import replace
 
 import pytest
+import torch
 from tests.support.fake_cards import executed_peaks
 
 from diffusionforce.errors import DeviceError
+from diffusionforce.pipeline.bench.model import BenchmarkShape
 from diffusionforce.trainer.forecast_bench.jobs import BenchJob, bench_jobs
-from diffusionforce.trainer.forecast_bench.models import bench_models
+from diffusionforce.trainer.forecast_bench.models import BenchModel, bench_models, wan_shaped
 from diffusionforce.trainer.forecast_bench.planning import Planning
 from diffusionforce.trainer.forecast_bench.replayed import replayed
 from diffusionforce.ugpum.allocator import WorkspaceSizes, held_bytes
@@ -27,20 +29,26 @@ def small_job(model: str, *, num_microbatches: int = 2, **rest: object) -> Bench
     return replace(job, **rest)  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize(
-    ("model", "tolerance"),
-    # Tensors of a boundary are a large part of such small models: one too many or too few is 2 %.
-    [
-        ("wan", 0.01),
-        pytest.param("wan fp8", 0.01, marks=pytest.mark.slow),
-        pytest.param("klein", 0.05, marks=pytest.mark.slow),
-    ],
-)
-def test_the_executor_holds_what_was_planned(planning: Planning, model: str, tolerance: float):
-    planned = planning.planned(small_job(model))
-    executed = executed_peaks(MODELS[model], planned)
+def assert_held(model: BenchModel, *, tolerance: float) -> None:
+    """Compare a plan with the executor's peaks, before the optimiser has any state."""
+    planned = Planning({model.name: model}, NO_WORKSPACES).planned(small_job(model.name))
+    executed = executed_peaks(model, planned)
     forecast = [card.peak_bytes - card.optimizer_bytes for card in planned.forecast.cards]
     assert forecast == pytest.approx(executed, rel=tolerance)
+
+
+def test_the_executor_holds_what_was_planned():
+    # Symptom: recomputing in the pipeline held one boundary tensor more than was forecast.
+    shape = {"width": 64, "feed_forward_width": 160, "num_heads": 2, "num_text_tokens": 16, "patch_channels": 16}
+    four_blocks = BenchmarkShape(**shape, num_blocks=4, lora_rank=4, dtype=torch.float32)  # pyright: ignore[reportArgumentType]
+    assert_held(wan_shaped("wan", four_blocks), tolerance=0.01)
+
+
+@pytest.mark.slow
+# Tensors of a boundary are a large part of so small a model with two kinds of blocks: one too many is 2 %.
+@pytest.mark.parametrize(("name", "tolerance"), [("wan fp8", 0.01), ("klein", 0.05)])
+def test_the_executor_holds_what_was_planned_for_other_models(name: str, tolerance: float):
+    assert_held(MODELS[name], tolerance=tolerance)
 
 
 def test_eight_bits_save_weights_but_not_what_is_computed_with_them(planning: Planning):

@@ -28,6 +28,7 @@ SMALL = ("forecast", "--small", "--device", "cpu,cpu")
 MODELS = bench_models(is_small=True)
 
 
+@pytest.mark.slow
 def test_jobs_run_and_become_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "rows.json"
     names = "wan 1024 x 2; wan sample 12288, mode A; wan 4096 x 2, one card, paged; klein 4096 x 2"
@@ -70,6 +71,8 @@ def test_jobs_are_listed_without_a_card(capsys: pytest.CaptureFixture[str]):
 def test_unknown_jobs_and_devices_are_refused(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(UserError, match="sdxl"):
         chosen(bench_jobs(is_small=False), "wan 1024; sdxl")
+    assert [job.name for job in chosen(bench_jobs(is_small=False), "wan 4096 x 4")] == ["wan 4096 x 4"]
+    assert len(chosen(bench_jobs(is_small=False), "klein; wan 1024")) == 4
     with pytest.raises(DeviceError, match="two cards, not 1"):
         parse(["forecast", "--device", "cpu"])
     with pytest.raises(DeviceError, match="There is no cuda:9"):

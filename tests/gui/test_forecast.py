@@ -15,6 +15,7 @@ from tests.support import forecasts
 
 from diffusionforce import wire
 from diffusionforce.gui import forecaster, theme, tokens
+from diffusionforce.gui.pages.run_forecast import FORMER
 from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.shell import Window
@@ -220,6 +221,19 @@ def test_a_choice_that_was_seen_before_is_shown_at_once(page: RunPlanPage, qtbot
     qtbot.waitUntil(lambda: page.plan.dataset is not None, timeout=WAIT_MS)
     assert page.forecaster.status.current is not None
     assert len(foretold.job_files) == 2
+
+
+def test_the_former_forecast_stays_in_sight_while_another_is_made(page: RunPlanPage, qtbot: QtBot, foretold: Foretold):
+    settle(qtbot, page)
+    foretold.delay_s = 60
+    page.choose_dataset("demo:rolwayne")
+    QApplication.processEvents()
+    assert len(bars(page)) == 3
+    qtbot.waitUntil(lambda: len(foretold.job_files) == 2, timeout=WAIT_MS)
+    assert len(bars(page)) == 3
+    assert page.forecast._chip.text == "Checking"
+    assert FORMER in visible_texts(page)
+    assert not any("Every phase fits" in text for text in visible_texts(page))
 
 
 def test_steps_keep_the_forecast_and_memory_of_others_changes_it(

@@ -117,7 +117,7 @@ class Forecaster(QObject):
     def want(self, job: Job | None, *, machine: str = "", num_pictures: int = 0) -> None:
         """Take another choice; None where nothing is chosen that a forecast could be made for."""
         key = "" if job is None else key_of(job, machine=machine, num_pictures=num_pictures)
-        if key == self._desk.wanted:
+        if key == self._desk.wanted and (key or not self.status.is_checking):
             return
         self._end_child()
         self._job = job
@@ -126,6 +126,13 @@ class Forecaster(QObject):
         else:
             self._timer.stop()
         self.changed.emit()
+
+    def wait(self) -> None:
+        """Wait for a choice that is being made, and give up the forecast of the former one."""
+        self._timer.stop()
+        self._end_child()
+        self._job = None
+        self._desk.wait()
 
     def again(self) -> None:
         """Try once more after a failure."""

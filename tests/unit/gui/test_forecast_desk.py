@@ -98,6 +98,21 @@ def test_no_choice_shows_nothing():
     assert desk.status.forecast is None
 
 
+def test_while_a_choice_is_made_the_former_forecast_stays_in_sight():
+    # Symptom: the bars vanished and came back with every change of the dataset.
+    desk = ForecastDesk()
+    desk.want("a")
+    desk.answer("a", forecast())
+    desk.wait()
+    assert desk.status.forecast is not None
+    assert desk.status.current is None
+    assert not desk.want("a")
+    assert desk.status.current is not None
+    desk.wait()
+    desk.want("")
+    assert desk.status.forecast is None
+
+
 def test_only_so_many_forecasts_are_kept_and_the_oldest_goes_first():
     desk = ForecastDesk()
     for i in range(MAX_KEPT + 1):

@@ -64,6 +64,7 @@ class NeedBar:
         reserve_bytes: Kept back.
         budget_bytes: What the training may use.
         other: What the rest is, in words: held by other programs, say.
+        is_idle: Whether nothing is forecast, so that the bar only says what is free.
     """
 
     index: int | None
@@ -75,6 +76,7 @@ class NeedBar:
     reserve_bytes: int
     budget_bytes: int
     other: str = "Other programs"
+    is_idle: bool = False
 
     @property
     def needed_bytes(self) -> int:
@@ -99,8 +101,10 @@ class NeedBar:
     @property
     def headline(self) -> str:
         """What is needed and what that leaves, in words."""
+        if self.is_idle:
+            return f"{words.size(self.budget_bytes)} free"
         if not self.is_used:
-            return "not used" if self.index is None or self.reserve_bytes else f"{words.size(self.budget_bytes)} free"
+            return "not used"
         return f"{words.size(self.needed_bytes)} needed · {self.verdict}"
 
     @property
@@ -126,8 +130,8 @@ class NeedBar:
 
     @property
     def limit_words(self) -> str:
-        """The limit in words, empty where it is the end of the bar."""
-        if not self.other_bytes:
+        """The limit in words, empty where it is the end of the bar, or all that the bar says."""
+        if not self.other_bytes or self.is_idle:
             return ""
         return f"{words.size(self.limit_bytes)} {'may be used' if self.index is None else 'free now'}"
 
@@ -171,6 +175,7 @@ def idle_bars(cards: Sequence[Card]) -> tuple[NeedBar, ...]:
             total_bytes=card.total_bytes,
             reserve_bytes=0,
             budget_bytes=max(0, card.total_bytes - card.used_bytes),
+            is_idle=True,
         )
         for index, card in enumerate(cards)
     )

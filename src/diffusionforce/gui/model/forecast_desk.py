@@ -85,7 +85,7 @@ class ForecastDesk:
         Args:
             key: What `key_of` says of it; empty where nothing is chosen.
         """
-        if key == self._wanted:
+        if key and key == self._wanted:
             return False
         self._wanted = key
         known = self._known.get(key)
@@ -97,6 +97,11 @@ class ForecastDesk:
         else:
             self.status = ForecastStatus()
         return bool(key) and known is None
+
+    def wait(self) -> None:
+        """Wait for a choice that is being made: what is shown stays in sight, but it may no longer hold."""
+        self._wanted = ""
+        self.status = ForecastStatus(forecast=self.status.forecast, is_checking=True)
 
     def again(self) -> None:
         """Make the forecast of the present choice once more after it failed."""

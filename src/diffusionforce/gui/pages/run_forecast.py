@@ -21,6 +21,7 @@ from diffusionforce.rig import RigReport
 from diffusionforce.wire.forecast import Forecast, Phase
 
 NOTHING_YET = "Choose a profile and a dataset to see what the cards will hold."
+FORMER = "These are the figures of the choice before; those of this one are being worked out."
 CHECKING = "Working out what each card will hold. The model is not loaded for it."
 
 
@@ -140,7 +141,7 @@ class ForecastCard(Card):
         bars = self._idle if forecast is None else forecast_bars.all_bars(forecast, self.phase)
         for bar in bars:
             view = NeedBarView()
-            view.show_bar(bar, dimmed=self._status.is_checking or forecast is None)
+            view.show_bar(bar, dimmed=self._status.is_checking and forecast is not None)
             self._bars.addLayout(column(BarLine(bar), view, gap=5))
         self._inside.setVisible(bool(bars))
         kinds = forecast_bars.kinds_shown(forecast) if forecast is not None else ()
@@ -167,6 +168,9 @@ class ForecastCard(Card):
         add(self._blocks, hairline(), 4, Label("Where the blocks go", "strong"), strip, Legend(items))
 
     def _fill_summary(self, forecast: Forecast) -> None:
+        if self._status.is_checking:
+            self._add_line("info", FORMER)
+            return
         for tone, sentence in forecast_bars.lines_of(forecast):
             self._add_line(tone, sentence)
 

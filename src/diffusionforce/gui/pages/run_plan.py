@@ -206,10 +206,13 @@ class RunPlanPage(Page):
 
     def _ask_for_forecast(self) -> None:
         """Want the forecast of the present choice; while the page is hidden none is wanted."""
-        dataset = self.plan.dataset
-        job = self.plan.forecast_job() if self.isVisible() else None
-        number = len(dataset.items) if dataset is not None else 0
-        self.forecaster.want(job, machine=self._machine.words, num_pictures=number)
+        if self.plan.is_checking and self.isVisible():
+            self.forecaster.wait()
+        else:
+            dataset = self.plan.dataset
+            job = self.plan.forecast_job() if self.isVisible() else None
+            number = len(dataset.items) if dataset is not None else 0
+            self.forecaster.want(job, machine=self._machine.words, num_pictures=number)
         self.plan.memory = self.forecaster.status
 
     def _on_forecast(self) -> None:

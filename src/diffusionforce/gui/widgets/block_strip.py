@@ -9,6 +9,7 @@ from diffusionforce.gui.model.forecast_blocks import BlockCell
 from diffusionforce.gui.widgets.legend import Swatch
 
 STRIP_PX = 18
+DIMMED = 0.5
 
 
 class BlockStrip(QWidget):
@@ -31,7 +32,7 @@ class BlockStrip(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the cells."""
         painter = paint.begin(self)
-        painter.setOpacity(0.4 if self._is_dimmed else 1.0)
+        painter.setOpacity(DIMMED if self._is_dimmed else 1.0)
         step = self.width() / max(1, len(self._cells))
         gap = 2.0 if step >= 10 else 1.0
         for i, cell in enumerate(self._cells):

@@ -14,6 +14,7 @@ from diffusionforce.gui.widgets.legend import Swatch
 
 CARD_PX, RAM_PX, CAPTION_PX = 26, 12, 17
 STRIPE_PX = 4
+DIMMED = 0.5
 _NAMED: frozenset[Kind] = frozenset({"weights", "activations"})
 
 
@@ -88,7 +89,7 @@ class NeedBarView(QWidget):
         if self._bar is None:
             return
         painter = paint.begin(self)
-        painter.setOpacity(0.4 if self._is_dimmed else 1.0)
+        painter.setOpacity(DIMMED if self._is_dimmed else 1.0)
         whole = QRectF(0, 0, self.width(), self._height)
         painter.save()
         painter.setClipPath(paint.rounded(whole, 5))

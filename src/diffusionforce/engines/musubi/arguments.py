@@ -9,11 +9,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import tomli_w
 
 from diffusionforce.engines.musubi.families import Family, OptionValue
+from diffusionforce.engines.musubi.headers import FilePrecision
 from diffusionforce.engines.musubi.options import options_of, require_option
 from diffusionforce.engines.musubi.reserved import require_free
 from diffusionforce.errors import ProfileError
@@ -21,7 +22,6 @@ from diffusionforce.job import Profile
 
 ADVANCED = "advanced"
 ATTENTIONS = ("sdpa", "flash_attn", "xformers", "flash3")
-FilePrecision: TypeAlias = Literal["fp32", "bf16", "fp16", "fp8", "unknown"]
 _ON_BY_DEFAULT = {"nabla_add_sta": "no_nabla_add_sta"}
 """Flags that are on unless another one is given."""
 
@@ -102,7 +102,7 @@ def training_arguments(
         **_places(places),
         **_lora(profile, family),
         **_training(profile),
-        **_memory(family, memory or MemoryUse()),
+        **_memory(family, memory or MemoryUse(), file_precision=file_precision),
         "mixed_precision": mixed_precision(profile, family=family, file_precision=file_precision),
         **_saves(profile),
         **(_samples(profile) if places.sample_prompts is not None else {}),
@@ -258,9 +258,11 @@ def _noise(profile: Profile) -> dict[str, OptionValue]:
     return {**values, "discrete_flow_shift": training.flow_shift}
 
 
-def _memory(family: Family, memory: MemoryUse) -> dict[str, OptionValue]:
+def _memory(family: Family, memory: MemoryUse, *, file_precision: FilePrecision) -> dict[str, OptionValue]:
     values: dict[str, OptionValue] = {}
-    if memory.eight_bit and family.eight_bit != "already":
+    if file_precision == "fp8" and family.eight_bit != "already":
+        values["fp8_base"] = True  # The file is in 8 bits without scales; the engine cannot give it some.
+    elif memory.eight_bit and family.eight_bit != "already":
         if family.eight_bit == "no":
             raise ProfileError(f"{family.title} cannot be trained with 8-bit weights.")
         values["fp8_base"] = True

@@ -1,0 +1,133 @@
+"""Whether a file is the one that a model needs, by its header: architecture, number format, completeness."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from diffusionforce.engines.musubi.families import FAMILIES, Family, Signature, WeightFile
+from diffusionforce.engines.musubi.families.record import ALL_IN_ONE_PREFIX
+from diffusionforce.engines.musubi.headers import (
+    FilePrecision,
+    Header,
+    Tensor,
+    is_pickle,
+    read_header,
+    require_pickle,
+)
+from diffusionforce.errors import WeightsError
+from diffusionforce.runs import shortened
+
+
+def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision:
+    """Refuse a file that is not what the model needs, and return its number format.
+
+    Args:
+        file: What is needed.
+        path: The file; of a split set the first one; of a folder the folder.
+        family: The model.
+
+    Raises:
+        WeightsError: It is missing, incomplete, another model's, or in a format that the engine does not load.
+    """
+    if file.is_folder:
+        _require_folder(path)
+        return "unknown"
+    if is_pickle(path):
+        require_pickle(path)
+        return "unknown"
+    header = read_header(path)
+    if file.signature is not None:
+        _require_signature(file, file.signature, header, family=family)
+    if file.role in {"dit", "dit_high_noise"}:
+        _require_loadable(header, family=family)
+    return header.precision
+
+
+def recognised(header: Header) -> str:
+    """Return what a file is, out of all that the families know; empty if it is none of them."""
+    for signature in _all_signatures():
+        if matches(signature, header.tensors):
+            return signature.title
+    return ""
+
+
+def matches(signature: Signature, tensors: Mapping[str, Tensor]) -> bool:
+    """Tell whether tensors of the signature's names and shapes are in a file, and none that may not be."""
+    return _prefix_of(signature, tensors) is not None
+
+
+def _prefix_of(signature: Signature, tensors: Mapping[str, Tensor]) -> str | None:
+    """Return what stands before the signature's names in a file; None if it does not match."""
+    first, *others = signature.tensors.items()
+    for prefix in _prefixes(first[0], tensors):
+        found = all(_shape(tensors, prefix + name) == shape for name, shape in (first, *others))
+        banned = tuple(prefix + name for name in signature.absent)
+        if found and not (banned and any(_is_banned(name, banned, signature.absent) for name in tensors)):
+            return prefix
+    return None
+
+
+def _prefixes(name: str, tensors: Iterable[str]) -> Iterator[str]:
+    for candidate in tensors:
+        if candidate == name or candidate.endswith(f".{name}"):
+            yield candidate.removesuffix(name)
+
+
+def _shape(tensors: Mapping[str, Tensor], name: str) -> tuple[int, ...] | None:
+    return tensors[name].shape if name in tensors else None
+
+
+def _is_banned(name: str, banned: tuple[str, ...], bare: tuple[str, ...]) -> bool:
+    return name.startswith(banned) or name.startswith(bare)
+
+
+def _require_signature(file: WeightFile, signature: Signature, header: Header, *, family: Family) -> None:
+    prefix = _prefix_of(signature, header.tensors)
+    if prefix is None:
+        other = recognised(header)
+        it_is = f"it is {other}" if other else "its layers have other names or sizes"
+        raise WeightsError(
+            f"{shortened(header.path)} is not the {file.title} of {family.title}: {it_is}.",
+            hint=f"What is needed is {file.name} from {file.page}",
+        )
+    if signature.prefixes is not None and prefix not in signature.prefixes:
+        kind = "an all-in-one checkpoint" if prefix == ALL_IN_ONE_PREFIX else f"a file whose names begin with {prefix}"
+        raise WeightsError(
+            f"{shortened(header.path)} is {kind}, which the engine does not load for {family.title}.",
+            hint=f"What is needed is {file.name} from {file.page}",
+        )
+
+
+def _require_loadable(header: Header, *, family: Family) -> None:
+    """Refuse a number format that the engine does not load for this model."""
+    name = shortened(header.path)
+    if family.eight_bit == "already":
+        if header.precision != "fp8":
+            raise WeightsError(f"{name} is not in 8 bits, and {family.title} is trained on 8-bit weights only.")
+        return
+    if header.has_scales:
+        raise WeightsError(
+            f"{name} holds 8-bit weights with scales (fp8_scaled), which the engine does not load for {family.title}.",
+            hint="Take the file in bf16 or fp16; the engine makes its own 8-bit weights from it.",
+        )
+    if header.precision == "fp8" and family.eight_bit != "plain" and not family.keeps_precision:
+        raise WeightsError(
+            f"{name} is in 8 bits, which the engine does not load for {family.title}.",
+            hint="Take the file in bf16; the engine makes its own 8-bit weights from it.",
+        )
+
+
+def _require_folder(path: Path) -> None:
+    if not path.is_dir():
+        raise WeightsError(f"{shortened(path)} is not a folder.", hint="The engine wants the whole folder here.")
+    if not (path / "config.json").is_file():
+        raise WeightsError(f"{shortened(path)} has no config.json, so it is no folder of a model.")
+    files = sorted(path.glob("*.safetensors"))
+    if not files and not any(is_pickle(child) for child in path.iterdir()):
+        raise WeightsError(f"{shortened(path)} has no weights in it.")
+    for file in files:
+        read_header(file)
+
+
+def _all_signatures() -> Iterator[Signature]:
+    for family in FAMILIES.values():
+        yield from (file.signature for file in family.files if file.signature is not None)

@@ -1,0 +1,146 @@
+"""Files of weights are looked at before a run: what is wrong with one is said by name, in a moment."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from tests.support.weights import write_like, write_weights
+
+from diffusionforce.engines.musubi.families import FAMILIES, Family, WeightFile
+from diffusionforce.engines.musubi.headers import read_header, split_parts
+from diffusionforce.engines.musubi.weights_check import check_file, recognised
+from diffusionforce.errors import WeightsError
+
+KLEIN, WAN, HUNYUAN = FAMILIES["flux2-klein-base-9b"], FAMILIES["wan2.1-t2v-14b"], FAMILIES["hunyuan-video"]
+
+
+def needed(family: Family, role: str = "dit") -> WeightFile:
+    file = family.file(role)
+    assert file is not None
+    return file
+
+
+def check(path: Path, family: Family = KLEIN, role: str = "dit") -> str:
+    return check_file(needed(family, role), path, family=family)
+
+
+def refusal(path: Path, family: Family = KLEIN, role: str = "dit") -> str:
+    with pytest.raises(WeightsError) as caught:
+        check(path, family, role)
+    assert path.name in caught.value.sentence
+    return caught.value.sentence
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+def test_a_file_with_the_right_header_passes(tmp_path: Path, family: Family):
+    for file in family.files:
+        if file.signature is not None:
+            dtype = "F8_E4M3" if family.eight_bit == "already" else "BF16"
+            path = write_like(tmp_path / f"{file.role}.safetensors", file.signature, dtype=dtype)
+            assert check_file(file, path, family=family) == ("fp8" if dtype == "F8_E4M3" else "bf16")
+
+
+@pytest.mark.parametrize("name", ["wan2.1-t2v-14b", "flux1-kontext", "qwen-image"])
+def test_an_all_in_one_file_passes_where_the_engine_loads_it(tmp_path: Path, name: str):
+    family = FAMILIES[name]
+    path = write_like(tmp_path / "x.safetensors", needed(family).signature, prefix="model.diffusion_model.")
+    assert check(path, family) == "bf16"
+
+
+def test_an_all_in_one_file_is_refused_where_it_does_not(tmp_path: Path):
+    path = write_like(tmp_path / "x.safetensors", needed(KLEIN).signature, prefix="model.diffusion_model.")
+    assert "is an all-in-one checkpoint, which the engine does not load for FLUX.2 Klein Base 9B" in refusal(path)
+
+
+def test_another_models_file_is_named_for_what_it_is(tmp_path: Path):
+    small = write_like(tmp_path / "x.safetensors", needed(FAMILIES["flux2-klein-4b"]).signature)
+    assert "it is FLUX.2 Klein 4B, distilled or base" in refusal(small)
+    strange = write_weights(tmp_path / "y.safetensors", {"a.b": (2, 2)})
+    assert "its layers have other names or sizes" in refusal(strange)
+    assert recognised(read_header(strange)) == ""
+    i2v = write_like(tmp_path / "z.safetensors", needed(FAMILIES["wan2.1-i2v-14b"]).signature)
+    assert "it is Wan 2.1 I2V 14B" in refusal(i2v, WAN)
+    assert "it is Wan 2.1 I2V 14B" in refusal(i2v, FAMILIES["wan2.2-i2v-a14b"])
+
+
+def test_a_half_downloaded_file_says_how_much_of_it_is_there(tmp_path: Path):
+    tensors = dict(needed(WAN).signature.tensors)  # pyright: ignore[reportOptionalMemberAccess]
+    path = write_weights(tmp_path / "x.safetensors", tensors, missing_bytes=100 * 1024**2)
+    assert "is half downloaded: it has 35.6 MB of 135.6 MB" in refusal(path, WAN)
+    path.write_bytes(path.read_bytes()[:60])
+    assert "is half downloaded: not even its header is whole" in refusal(path, WAN)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "it is the pointer that git leaves"),
+        (b"<!DOCTYPE html><html>", "it is a web page"),
+        (b"GGUF\x03\x00\x00\x00\x00", "it is a GGUF file"),
+        (b"\x80\x02}q\x00", "it is in PyTorch's own format"),
+        (b"just a text", "is no safetensors file."),
+        (b"\x05\x00\x00\x00\x00\x00\x00\x00{nono}", "has a damaged header"),
+        (b"\x06\x00\x00\x00\x00\x00\x00\x00[1, 2]", "is no safetensors file"),
+        (b'\x07\x00\x00\x00\x00\x00\x00\x00{"a":1}', "has a damaged header"),
+    ],
+)
+def test_what_is_no_file_of_weights_is_named(tmp_path: Path, content: bytes, words: str):
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(content)
+    assert words in refusal(path)
+
+
+def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path):
+    assert "is not there" in refusal(tmp_path / "none.safetensors")
+    (tmp_path / "folder.safetensors").mkdir()
+    assert "is a folder, not a file" in refusal(tmp_path / "folder.safetensors")
+
+
+def test_split_files_belong_together(tmp_path: Path):
+    tensors = dict(needed(KLEIN, "text_encoder").signature.tensors)  # pyright: ignore[reportOptionalMemberAccess]
+    first, second = ({name: shape} for name, shape in tensors.items())
+    one = write_weights(tmp_path / "model-00001-of-00002.safetensors", first)
+    with pytest.raises(WeightsError, match=r"model-00002-of-00002\.safetensors is not beside it"):
+        check(one, role="text_encoder")
+    two = write_weights(tmp_path / "model-00002-of-00002.safetensors", second, missing_bytes=4)
+    with pytest.raises(WeightsError, match=r"model-00002-of-00002\.safetensors is half downloaded"):
+        check(one, role="text_encoder")
+    write_weights(two, second)
+    assert check(one, role="text_encoder") == "bf16"
+    assert split_parts(one) == [one, two]
+
+
+def test_number_formats_that_do_not_load(tmp_path: Path):
+    tensors = dict(needed(KLEIN).signature.tensors)  # pyright: ignore[reportOptionalMemberAccess]
+    plain = write_weights(tmp_path / "plain.safetensors", tensors, dtype="F8_E4M3")
+    assert "is in 8 bits, which the engine does not load" in refusal(plain)
+    scaled = write_weights(tmp_path / "s.safetensors", {**tensors, "img_in.scale_weight": (1,)}, dtype="F8_E4M3")
+    assert "fp8_scaled" in refusal(scaled)
+    wan = write_like(tmp_path / "wan.safetensors", needed(WAN).signature, dtype="F8_E4M3")
+    assert check(wan, WAN) == "fp8"  # Plain 8-bit files of Wan load.
+    ideogram = FAMILIES["ideogram4"]
+    assert "is not in 8 bits" in refusal(write_like(tmp_path / "i.safetensors", needed(ideogram).signature), ideogram)
+
+
+def test_pytorchs_own_format_is_checked_for_its_end(tmp_path: Path):
+    path = tmp_path / "mp_rank_00_model_states.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data.pkl", b"\x80\x02." * 200)
+    assert check(path, HUNYUAN) == "unknown"
+    path.write_bytes(path.read_bytes()[:-80])
+    assert "is half downloaded: its end is missing" in refusal(path, HUNYUAN)
+    path.write_bytes(b"<html>")
+    assert "it is a web page" in refusal(path, HUNYUAN)
+
+
+def test_a_folder_of_a_model(tmp_path: Path):
+    kandinsky, role = FAMILIES["kandinsky5-pro-t2v"], "text_encoder_qwen"
+    folder = tmp_path / "Qwen2.5-VL"
+    assert "is not a folder" in refusal(folder, kandinsky, role)
+    folder.mkdir()
+    assert "has no config.json" in refusal(folder, kandinsky, role)
+    (folder / "config.json").write_text("{}")
+    assert "has no weights in it" in refusal(folder, kandinsky, role)
+    write_weights(folder / "model.safetensors", {"a": (4, 4)})
+    assert check(folder, kandinsky, role) == "unknown"

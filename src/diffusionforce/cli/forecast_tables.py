@@ -1,9 +1,8 @@
 """A forecast drawn in the terminal: a table for each card, a line for RAM, and the ways to train."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from diffusionforce.cli.words import duration, memory
@@ -19,6 +18,7 @@ _PARTS = {
     "paging_bytes": "paging",
     "constant_bytes": "constant",
 }
+_WORDS_WIDTH = max(map(len, _PARTS.values())) + 2
 _TIMES = {
     "measured": "measured on these cards",
     "catalogue": "computed from data sheets",
@@ -66,19 +66,26 @@ def _show_card(forecast: Forecast, index: int, card: ForecastCard, *, console: C
         f"{card.label}: {memory(card.total_bytes)}, {memory(card.budget_bytes)} for this ({', '.join(taken)})",
     )
     needs = [phase.cards[index] for phase in forecast.phases]
-    table = Table("", *(phase.phase for phase in forecast.phases), box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, words in _PARTS.items():
-        if any(getattr(need, name) for need in needs):
-            table.add_row(f"  {words}", *_cells(getattr(need, name) for need in needs))
-    table.add_row("  together", *_cells(need.peak_bytes for need in needs), style="bold")
-    table.add_row("  to spare", *(_spare(need, card) for need in needs))
-    console.print(table)
+    rows = [("", [Text(phase.phase) for phase in forecast.phases])]
+    rows += [
+        (f"  {words}", [_cell(getattr(need, name)) for need in needs])
+        for name, words in _PARTS.items()
+        if any(getattr(need, name) for need in needs)
+    ]
+    rows.append(("  together", [_cell(need.peak_bytes, style="bold") for need in needs]))
+    rows.append(("  to spare", [_spare(need, card) for need in needs]))
+    widths = [max(len(cells[column]) for _, cells in rows) for column in range(len(needs))]
+    for words, cells in rows:
+        line = Text(words.ljust(_WORDS_WIDTH))
+        for cell, width in zip(cells, widths, strict=True):
+            line.append(" " * (3 + width - len(cell)))
+            line.append_text(cell)
+        # No table of rich's: it cuts numbers off in a narrow terminal.
+        _say(console, line)
 
 
-def _cells(sizes: Iterable[int]) -> list[str]:
-    return [("< 1 MB" if size < 1 << 20 else memory(size)) if size else "-" for size in sizes]
+def _cell(size_bytes: int, *, style: str = "") -> Text:
+    return Text(("< 1 MB" if size_bytes < 1 << 20 else memory(size_bytes)) if size_bytes else "-", style=style)
 
 
 def _spare(need: CardNeed, card: ForecastCard) -> Text:

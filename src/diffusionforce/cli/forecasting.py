@@ -51,7 +51,9 @@ def run(options: argparse.Namespace) -> int:
     ram_gib = _ram_gib(options, has_rig=bool(rig))
     with tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
         job_file = Path(folder, "forecast.job.toml")
-        write_job(job_file, _job(options, no_dataset=Path(folder, "no pictures")))
+        job = _job(options, no_dataset=Path(folder, "no pictures"))
+        _require_pictures(job, no_dataset=Path(folder, "no pictures"))
+        write_job(job_file, job)
         forecast, line = _answer(forecast_command(job_file, rig=rig, ram_gib=ram_gib))
     if options.json:
         write_bytes(line)
@@ -93,6 +95,15 @@ def _job(options: argparse.Namespace, *, no_dataset: Path) -> Job:
     if options.dataset is None and not read_profile(find_profile(options.profile)).dataset.folder:
         as_for_run.dataset = str(no_dataset)
     return job_of(as_for_run)
+
+
+def _require_pictures(job: Job, *, no_dataset: Path) -> None:
+    """Refuse a folder that was named and has nothing to train on; a forecast may do without one."""
+    # Not above: commands that train nothing start without Pillow and NumPy.
+    from diffusionforce.datasets import read_folder  # noqa: PLC0415
+
+    if job.dataset_dir != no_dataset:
+        read_folder(job.dataset_dir, decode=False)
 
 
 def _written_job(name: str) -> Job | None:

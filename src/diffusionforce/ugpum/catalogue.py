@@ -142,8 +142,9 @@ def card_like(name: str, *, total_bytes: int) -> CatalogueCard | None:
     Returns:
         The data sheet; None where the card is not in the list.
     """
-    words = _words(name.replace("-", " ")) - _LAPTOP
-    if len(words) < len(_words(name.replace("-", " "))):
+    # Drivers name the memory of an H100 where data sheets name the socket that comes with it.
+    words = _words(name.replace("-", " ").replace("HBM3", "SXM"))
+    if words & _LAPTOP:
         return None
     named = [card for card in CARDS if _words(card.name) - _sizes(card.name) <= words]
     most = max((len(_words(card.name) - _sizes(card.name)) for card in named), default=0)

@@ -3,7 +3,8 @@
 import pytest
 
 from diffusionforce.errors import DeviceError
-from diffusionforce.ugpum.catalogue import CARDS, find_card, parse_rig
+from diffusionforce.rig import GIB
+from diffusionforce.ugpum.catalogue import CARDS, card_like, find_card, parse_rig
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,30 @@ def test_unknown_cards_are_refused_in_words(text: str) -> None:
     with pytest.raises(DeviceError) as raised:
         parse_rig(text)
     assert raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("driver_name", "gib", "name"),
+    [
+        ("NVIDIA GeForce RTX 5080", 15.9, "RTX 5080"),
+        ("NVIDIA GeForce RTX 4060 Ti", 16, "RTX 4060 Ti 16GB"),
+        ("NVIDIA GeForce RTX 4060 Ti", 8, "RTX 4060 Ti 8GB"),
+        ("NVIDIA GeForce RTX 3080", 10, "RTX 3080 10GB"),
+        ("NVIDIA H200", 140, "H200"),
+        ("NVIDIA H100 80GB HBM3", 80, "H100 SXM"),
+        ("NVIDIA H100 PCIe", 80, "H100 PCIe"),
+        ("NVIDIA A100-SXM4-80GB", 80, "A100 80GB"),
+        ("NVIDIA RTX A6000", 48, "RTX A6000"),
+        ("NVIDIA RTX 6000 Ada Generation", 48, "RTX 6000 Ada"),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", 16, None),
+        ("NVIDIA GeForce GTX 1080", 8, None),
+    ],
+)
+def test_a_card_that_is_here_is_found_by_its_drivers_name(driver_name: str, gib: float, name: str | None) -> None:
+    found = card_like(driver_name, total_bytes=int(gib * GIB))
+    assert (found.name if found else None) == name
+
+
+def test_more_cards_than_a_plan_can_be_made_for_are_refused() -> None:
+    with pytest.raises(DeviceError, match="up to 8"):
+        parse_rig("5 x 3090, 4 x 3060")

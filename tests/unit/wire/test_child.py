@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from diffusionforce.wire import child_command, child_environment
+from diffusionforce.wire import child_command, child_environment, forecast_command
 
 
 def test_the_child_is_this_python_and_reads_the_job():
@@ -13,6 +13,20 @@ def test_the_child_is_this_python_and_reads_the_job():
     assert command[0] == sys.executable
     assert command[-3:] == ["-m", "diffusionforce.trainer", "some job.toml"]
     assert "utf8" in command
+
+
+def test_a_forecast_is_made_by_a_child_too():
+    command = forecast_command(Path("some job.toml"))
+    assert command[-3:] == ["-m", "diffusionforce.trainer.forecasting", "some job.toml"]
+    command = forecast_command(Path("a.toml"), rig="--rig of 2 x 3090", ram_gib=32)
+    assert command[-3:] == ["a.toml", "--rig=--rig of 2 x 3090", "--ram=32"]
+
+
+def test_cards_have_the_drivers_numbers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("CUDA_DEVICE_ORDER", raising=False)
+    assert child_environment()["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST")
+    assert child_environment()["CUDA_DEVICE_ORDER"] == "FASTEST_FIRST"
 
 
 def test_idle_threads_sleep(monkeypatch: pytest.MonkeyPatch):

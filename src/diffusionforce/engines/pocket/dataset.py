@@ -26,7 +26,6 @@ from diffusionforce.errors import DatasetError
 Progress = Callable[[int, int], None]
 """Called with how many are done, and of how many."""
 
-MAX_WORLD_PICTURES = 128
 _WORLD_SIZE_PX = 256
 
 

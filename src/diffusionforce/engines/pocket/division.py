@@ -1,5 +1,13 @@
-"""Into how many chunks the blocks are cut, and into how many pieces a batch, when several devices share the work."""
+"""How many: chunks of blocks and pieces of a batch when several devices share the work, pictures that are drawn.
 
+Without torch, because a forecast asks too.
+"""
+
+import math
+
+from diffusionforce.job import Profile
+
+_MOST_DRAWN = 128
 _CHUNKS_PER_STAGE = 2
 """Each of several devices gets two runs of blocks, in turn: the devices then wait half as long for each other."""
 _PIECES_PER_STAGE = 2
@@ -28,3 +36,10 @@ def pieces_of_batch(batch_size: int, *, num_stages: int, num_batches: int) -> in
     if num_stages == 1:
         return 1
     return min(batch_size, -(-_PIECES_PER_STAGE * num_stages // num_batches))
+
+
+def num_drawn(profile: Profile) -> int:
+    """Regularisation pictures of a run: as many as it will use, up to a limit after which they come again."""
+    training = profile.training
+    num_dealt = training.steps * training.batch_size * training.gradient_accumulation
+    return min(math.ceil(num_dealt * profile.dataset.regularisation_share), _MOST_DRAWN)

@@ -3,7 +3,6 @@
 The text encoder is used here and nowhere else, so it can be dropped before training starts.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +11,6 @@ from diffusionforce.datasets import num_captions_without
 from diffusionforce.engines.contract import Datasets
 from diffusionforce.engines.pocket.config import MAX_WORDS
 from diffusionforce.engines.pocket.dataset import (
-    MAX_WORLD_PICTURES,
     Captioned,
     PreparedSet,
     Progress,
@@ -20,6 +18,7 @@ from diffusionforce.engines.pocket.dataset import (
     prepare_pictures,
     prepare_world,
 )
+from diffusionforce.engines.pocket.division import num_drawn
 from diffusionforce.engines.pocket.text import TextEncoder, TextFeatures
 from diffusionforce.engines.pocket.words import words_of
 from diffusionforce.job import Job, Profile
@@ -156,16 +155,13 @@ def _part(prepared: PreparedSet, indices: range) -> PreparedSet:
 
 
 def _world(encoder: TextEncoder, profile: Profile) -> PreparedSet | None:
-    """As many regularisation pictures as the run will use, up to a limit after which they come again."""
-    training = profile.training
-    num_dealt = training.steps * training.batch_size * training.gradient_accumulation
-    num_used = math.ceil(num_dealt * profile.dataset.regularisation_share)
-    if num_used == 0:
+    count = num_drawn(profile)
+    if count == 0:
         return None
     return prepare_world(
         encoder,
-        count=min(num_used, MAX_WORLD_PICTURES),
+        count=count,
         width_px=profile.dataset.width,
         height_px=profile.dataset.height,
-        seed=training.seed,
+        seed=profile.training.seed,
     )

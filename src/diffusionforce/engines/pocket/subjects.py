@@ -6,7 +6,7 @@ from typing import Any
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.engines.pocket.config import MAX_WORDS, PocketConfig
-from diffusionforce.engines.pocket.division import chunks_per_stage, pieces_of_batch
+from diffusionforce.engines.pocket.division import chunks_per_stage, num_drawn, pieces_of_batch
 from diffusionforce.engines.pocket.files import quick_config, weights_path
 from diffusionforce.engines.subjects import (
     Inputs,
@@ -86,8 +86,10 @@ def _config(job: Job) -> PocketConfig:
 
 
 def _num_pictures(job: Job) -> int:
+    """Pictures of a job, drawn ones included; a forecast may be made before there are any."""
     folders = [job.dataset_dir, *([job.held_out_dir] if job.held_out_dir is not None else [])]
-    return sum(len(read_folder(folder, decode=False).items) for folder in folders)
+    num_own = sum(len(read_folder(folder, decode=False).items) for folder in folders if folder.is_dir())
+    return num_own + num_drawn(job.profile)
 
 
 def _training(job: Job, config: PocketConfig, *, microbatch_size: int, on_cards: bool) -> TracedModel:

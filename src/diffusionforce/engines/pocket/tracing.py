@@ -22,6 +22,8 @@ from diffusionforce.job import Profile
 from diffusionforce.pipeline.tracer.numbers import CallTrace
 from diffusionforce.pipeline.tracer.trace import Subject, trace_call
 
+_CPU = torch.device("cpu")
+
 
 def training_subject(profile: Profile, config: PocketConfig, *, microbatch_size: int, on_cards: bool) -> Subject:
     """One micro-batch of training.
@@ -35,20 +37,21 @@ def training_subject(profile: Profile, config: PocketConfig, *, microbatch_size:
     precision = _precision(profile, on_cards=on_cards)
     shape = (microbatch_size, CHANNELS, profile.dataset.height, profile.dataset.width)
 
-    def run(model: nn.Module, _batch: object) -> torch.Tensor:
-        batch = Batch(
-            pictures=torch.empty(shape),
-            text=_features(microbatch_size, config),
-            sigma=torch.empty(microbatch_size),
-            noise=torch.empty(shape),
-        )
-        return mean_loss(cast(PocketTransformer, model), batch, device=torch.device("cpu"), precision=precision)
+    def make_batch(_device: torch.device) -> tuple[torch.Tensor, ...]:
+        text = _features(microbatch_size, config)
+        return torch.empty(shape), text.context, text.pooled, torch.empty(microbatch_size), torch.empty(shape)
+
+    def run(model: nn.Module, held: tuple[torch.Tensor, ...]) -> torch.Tensor:
+        pictures, context, pooled, sigma, noise = held or make_batch(_CPU)
+        text = TextFeatures(context=context, pooled=pooled)
+        batch = Batch(pictures=pictures, text=text, sigma=sigma, noise=noise)
+        return mean_loss(cast(PocketTransformer, model), batch, device=_CPU, precision=precision)
 
     return Subject(
         make_model=lambda: _model(profile, config).train(),
         blocks_of=_blocks_of,
-        # Its tensors come to the card inside `run`, as in a step.
-        make_batch=lambda _device: (),
+        # A step holds its batches in RAM. To a card they are copied inside `run`, and go with it.
+        make_batch=(lambda _device: ()) if on_cards else make_batch,
         run=run,
         make_optimizer=lambda matrices: make_optimiser(matrices, profile.training),
         recompute=profile.training.gradient_checkpointing,

@@ -9,7 +9,6 @@ from diffusionforce.engines.contract import Describe
 from diffusionforce.engines.subjects import JobSubjects
 from diffusionforce.job import Job
 from diffusionforce.rig import in_gb
-from diffusionforce.runs import data_dir
 from diffusionforce.trainer.engines import load_engine
 from diffusionforce.trainer.forecasting.answer import Calls, phases_of, way_of
 from diffusionforce.trainer.forecasting.judging import Judge
@@ -47,7 +46,7 @@ def forecast_job(
     start_s = time.perf_counter()
     rig = rig or rig_here(job.profile.devices.use, memory=job.profile.memory)
     subjects = describe(job, num_cards=len(rig.cards) if rig.on_cards else 0)
-    lesson = Lessons(data_dir() / "lessons").find(job.profile_name, job.profile, rig=rig.names) if rig.names else None
+    lesson = Lessons.kept().find(job.profile_name, job.profile, rig=rig.names) if rig.names else None
     found = forecast_subjects(subjects, job, rig=rig, wish=wish, traces=traces or Traces(), lesson=lesson)
     forecast = found.forecast.model_copy(update={"took_s": time.perf_counter() - start_s})
     return JobForecast(forecast, found.plan)

@@ -211,7 +211,7 @@ class _CapturedCall:
         self.result_skeleton = map_tensors(result, lambda tensor: _EMPTY)
         targets = [*(tensor for tensor in inputs if tensor.requires_grad), *self.leaves]
         gradients = torch.autograd.grad(outputs, targets, self._gradients_in, allow_unused=True)
-        self._gradients_out = GradientBuffers(gradients, self._card.buffer)
+        self._gradients_out = GradientBuffers(gradients, self._card.buffer, num_inputs=len(targets) - len(self.leaves))
         self._numbers.write(before)
 
     def _capture(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
@@ -293,25 +293,33 @@ class _CapturedCall:
 class GradientBuffers:
     """Where a backward graph leaves its gradients: one buffer for each type of number.
 
-    A block has some sixty small ones; copying them out one by one would cost the host more than the replay.
+    A block has some sixty small ones; copying them out one by one would cost the host more than the replay. Those of
+    inputs, which travel on at once, lie apart from those of leaves, which stay until the optimiser has read them.
 
     Args:
-        gradients: Gradients of the right shapes and types; None where there is none.
+        gradients: Gradients of the right shapes and types, those of inputs first; None where there is none.
         buffer: Gives a buffer for a role, an index and a tensor that it is to be like.
+        num_inputs: How many are inputs'.
     """
 
     def __init__(
-        self, gradients: Sequence[torch.Tensor | None], buffer: Callable[[str, int, torch.Tensor], torch.Tensor]
+        self,
+        gradients: Sequence[torch.Tensor | None],
+        buffer: Callable[[str, int, torch.Tensor], torch.Tensor],
+        *,
+        num_inputs: int,
     ) -> None:
         self._shapes = [None if gradient is None else gradient.shape for gradient in gradients]
         given = [(number, gradient) for number, gradient in enumerate(gradients) if gradient is not None]
         self._groups: list[tuple[torch.Tensor, list[int], list[int]]] = []
         """A buffer, the numbers of the gradients in it, and their sizes."""
-        for dtype in dict.fromkeys(gradient.dtype for _, gradient in given):
-            members = [(number, gradient) for number, gradient in given if gradient.dtype == dtype]
+        kinds = [(number < num_inputs, gradient.dtype) for number, gradient in given]
+        for kind in dict.fromkeys(kinds):
+            members = [member for member, its_kind in zip(given, kinds, strict=True) if its_kind == kind]
             sizes = [gradient.numel() for _, gradient in members]
-            like = torch.empty(sum(sizes), dtype=dtype, device=members[0][1].device)
-            self._groups.append((buffer("gradients out", 0, like), [number for number, _ in members], sizes))
+            like = torch.empty(sum(sizes), dtype=kind[1], device=members[0][1].device)
+            flat = buffer("input gradients" if kind[0] else "leaf gradients", 0, like)
+            self._groups.append((flat, [number for number, _ in members], sizes))
 
     def fill(self, gradients: Sequence[torch.Tensor | None]) -> None:
         """Put gradients in."""

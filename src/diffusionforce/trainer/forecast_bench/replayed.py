@@ -1,8 +1,7 @@
 """The memory of blocks that are replayed from captured graphs, from that of the same blocks recomputed.
 
 A captured block works in memory of its own, which the allocator holds and does not count as handed out. What counts is
-what goes in and out: buffers that all graphs of a card share, and the copies that a replay leaves behind. The gradients
-of a block come in one piece, that of its input among them, and stay in one piece until the optimiser has read them.
+what goes in and out: buffers that all graphs of a card share, and the copies that a replay leaves behind.
 """
 
 from dataclasses import dataclass, replace
@@ -46,10 +45,4 @@ def replayed(footprint: Footprint) -> Replayed:
 
 
 def _replayed(kind: BlockKind) -> BlockKind:
-    in_one_piece = kind.part.gradient_bytes + kind.output_bytes
-    return replace(
-        kind,
-        part=replace(kind.part, gradient_bytes=in_one_piece),
-        forward_bytes=kind.output_bytes,
-        backward_bytes=in_one_piece,
-    )
+    return replace(kind, forward_bytes=kind.output_bytes, backward_bytes=kind.part.gradient_bytes + kind.output_bytes)

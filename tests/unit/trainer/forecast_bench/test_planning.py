@@ -84,7 +84,7 @@ def test_replayed_blocks_hand_out_boundaries_only(planning: Planning):
     graphs = replayed(footprint)
     before, after = footprint.blocks[1], graphs.footprint.blocks[1]
     assert after.backward_bytes < before.backward_bytes and after.kept_bytes == before.kept_bytes
-    assert after.part.gradient_bytes == before.part.gradient_bytes + before.output_bytes
+    assert after.backward_bytes == before.part.gradient_bytes + before.output_bytes
     assert graphs.pool_bytes == max(kind.backward_bytes for kind in footprint.kinds)
 
 

@@ -40,6 +40,8 @@ class Tensor:
     dtype: str
     """As safetensors calls it, for example `BF16`."""
     shape: tuple[int, ...]
+    offset: int = 0
+    """Where it begins, counted from the end of the header."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +146,11 @@ def _read_one(path: Path) -> Header:
 
 
 def _tensor(entry: Mapping[str, Any]) -> Tensor:
-    return Tensor(dtype=str(entry["dtype"]), shape=tuple(int(length) for length in entry["shape"]))
+    return Tensor(
+        dtype=str(entry["dtype"]),
+        shape=tuple(int(length) for length in entry["shape"]),
+        offset=int(entry["data_offsets"][0]),
+    )
 
 
 def _start(path: Path) -> bytes:

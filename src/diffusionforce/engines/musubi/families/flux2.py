@@ -151,6 +151,7 @@ def _family(
         title=title,
         trainer=_TRAINER,
         version=("model_version", version),
+        width=signature.tensors["img_in.weight"][0],
         dit_class="musubi_tuner.flux_2.flux2_models.Flux2",
         blocks=blocks,
         files=(dit, FLUX2_AUTOENCODER, text_encoder),

@@ -53,6 +53,7 @@ FAMILIES = (
             architecture="flux_kontext",
         ),
         version=None,
+        width=3072,
         dit_class="musubi_tuner.flux.flux_models.Flux",
         blocks=(
             Blocks(name="double_blocks", count=19, million_parameters=339.8, lora_leaves=_DOUBLE_LEAVES),

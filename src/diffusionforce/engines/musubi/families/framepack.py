@@ -40,6 +40,7 @@ FAMILIES = (
             architecture="framepack",
         ),
         version=None,
+        width=3072,
         dit_class="musubi_tuner.frame_pack.hunyuan_video_packed.HunyuanVideoTransformer3DModelPacked",
         blocks=(
             Blocks(name="transformer_blocks", count=20, million_parameters=339.8, lora_leaves=_DOUBLE_LEAVES),

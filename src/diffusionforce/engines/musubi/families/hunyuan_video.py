@@ -39,6 +39,7 @@ FAMILIES = (
             architecture="hunyuan_video",
         ),
         version=None,
+        width=3072,
         dit_class="musubi_tuner.hunyuan_model.models.HYVideoDiffusionTransformer",
         blocks=(
             Blocks(name="double_blocks", count=20, million_parameters=339.8, lora_leaves=_DOUBLE_LEAVES),

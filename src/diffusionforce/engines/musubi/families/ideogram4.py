@@ -40,6 +40,7 @@ FAMILIES = (
             architecture="ideogram4",
         ),
         version=None,
+        width=4608,
         dit_class="musubi_tuner.ideogram4.ideogram4_model.Ideogram4Transformer",
         blocks=(Blocks(name="layers", count=34, million_parameters=264.3, lora_leaves=_LEAVES),),
         files=(

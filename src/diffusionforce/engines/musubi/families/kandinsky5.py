@@ -98,6 +98,7 @@ def _family(
         title=title,
         trainer=_TRAINER,
         version=("task", task),
+        width=width,
         dit_class="musubi_tuner.kandinsky5.models.dit.DiffusionTransformer3D",
         blocks=(
             Blocks(name="text_transformer_blocks", count=num_text, million_parameters=text, lora_leaves=_TEXT_LEAVES),

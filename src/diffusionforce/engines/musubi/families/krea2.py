@@ -62,6 +62,7 @@ FAMILIES = (
             architecture="krea2",
         ),
         version=None,
+        width=6144,
         dit_class="musubi_tuner.krea2.krea2_mmdit.SingleStreamDiT",
         blocks=(Blocks(name="blocks", count=28, million_parameters=434.2, lora_leaves=_LEAVES),),
         files=(

@@ -47,6 +47,7 @@ def _family(name: str, title: str, *, version: str, repository: str, file_name: 
         title=title,
         trainer=_TRAINER,
         version=("model_version", version),
+        width=3072,
         dit_class="musubi_tuner.qwen_image.qwen_image_model.QwenImageTransformer2DModel",
         blocks=(Blocks(name="transformer_blocks", count=60, million_parameters=339.8, lora_leaves=_LEAVES),),
         files=(

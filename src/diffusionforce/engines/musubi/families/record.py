@@ -133,6 +133,7 @@ class Family:
         title: Name that people read.
         trainer: The engine's programs for it.
         version: The option that tells the trainer which model of its architecture it is, if there is one.
+        width: Numbers of a token between the blocks: the input of the first layer with a LoRA.
         dit_class: Class of the transformer, with its module.
         blocks: Its lists of blocks, in order.
         files: What has to be there.
@@ -159,6 +160,7 @@ class Family:
     title: str
     trainer: Trainer
     version: tuple[str, str] | None
+    width: int
     dit_class: str
     blocks: tuple[Blocks, ...]
     files: tuple[WeightFile, ...]

@@ -123,6 +123,7 @@ def _family(
         title=title,
         trainer=_TRAINER,
         version=("task", task),
+        width=1536 if blocks is _BLOCKS_1_3B else 5120,
         dit_class="musubi_tuner.wan.modules.model.WanModel",
         blocks=blocks,
         files=(*files, WAN_AUTOENCODER, T5_UMT5),

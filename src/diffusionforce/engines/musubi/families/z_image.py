@@ -31,6 +31,7 @@ FAMILIES = (
             architecture="z_image",
         ),
         version=None,
+        width=3840,
         dit_class="musubi_tuner.zimage.zimage_model.ZImageTransformer2DModel",
         blocks=(
             Blocks(name="noise_refiner", count=2, million_parameters=180.9, lora_leaves=()),

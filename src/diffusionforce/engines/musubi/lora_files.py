@@ -1,0 +1,214 @@
+"""LoRA files, looked at from outside: which model they are for, how large, and whether ComfyUI finds every layer.
+
+ComfyUI passes over layers whose names it does not know and says so only in its log; the picture then looks as if the
+training had done little. So the names are compared with those of the base model, and with those that ComfyUI knows for
+it, as `families` records them.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from diffusionforce.engines.musubi.families import FAMILIES, Family
+from diffusionforce.engines.musubi.headers import Header, read_header
+from diffusionforce.errors import WeightsError
+from diffusionforce.runs import shortened
+from diffusionforce.wire.weights import LoraInfo
+
+Names: TypeAlias = Literal["engine", "dotted", "unknown"]
+_ENGINE_PREFIX = "lora_unet_"
+_DOTTED_PREFIXES = ("diffusion_model.", "transformer.", "lora_transformer.")
+_PARTS = {
+    "lora_down.weight": "LoRA",
+    "lora_up.weight": "LoRA",
+    "lora_A.weight": "LoRA",
+    "lora_B.weight": "LoRA",
+    "hada_w1_a": "LoHa",
+    "hada_w1_b": "LoHa",
+    "hada_w2_a": "LoHa",
+    "hada_w2_b": "LoHa",
+    "lokr_w1": "LoKr",
+    "lokr_w1_a": "LoKr",
+    "lokr_w1_b": "LoKr",
+    "lokr_w2": "LoKr",
+    "lokr_w2_a": "LoKr",
+    "lokr_w2_b": "LoKr",
+    "alpha": "",
+    "dora_scale": "DoRA",
+}
+_DOWN = ("lora_down.weight", "lora_A.weight")
+_FORMATS = {"F64": ("<d", 8), "F32": ("<f", 4), "F16": ("<e", 2)}
+_MAX_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Module:
+    """One layer's part of a LoRA."""
+
+    name: str
+    """As in the file, without the part."""
+    rank: int
+    """0 if it has no single one."""
+    width: int
+    """Numbers that go into the layer; 0 if the shapes do not tell."""
+
+
+def describe_lora(path: Path) -> LoraInfo:
+    """Return what a LoRA file is.
+
+    Raises:
+        WeightsError: It is missing, incomplete, or no LoRA.
+    """
+    header = read_header(path)
+    modules = read_modules(header)
+    candidates = families_of(modules.values(), header.metadata)
+    family = candidates[0] if candidates else None
+    expected = _flat(family.lora_modules()) if family else frozenset[str]()
+    bare = {bare_name(name) for name in modules}
+    alphas = _alphas(header)
+    comfy, num_lost, words = comfy_verdict(modules, family=family)
+    return LoraInfo(
+        path=str(path),
+        size_bytes=path.stat().st_size,
+        base_model=_base_model(header.metadata),
+        families=tuple(candidate.name for candidate in candidates),
+        titles=tuple(candidate.title for candidate in candidates),
+        algorithm=_algorithm(header),
+        num_modules=len(modules),
+        num_expected=len(expected),
+        unknown_modules=tuple(sorted(bare - expected)[:_MAX_SHOWN]) if family else (),
+        ranks=tuple(sorted({module.rank for module in modules.values() if module.rank})),
+        alphas=tuple(sorted(alphas)),
+        precision=header.precision,
+        step=_step(header.metadata),
+        comfy=comfy,
+        comfy_lost=num_lost,
+        comfy_words=words,
+        metadata=dict(header.metadata),
+    )
+
+
+def read_modules(header: Header) -> dict[str, Module]:
+    """Return the layers of a LoRA by name.
+
+    Raises:
+        WeightsError: The file is no LoRA.
+    """
+    found: dict[str, Module] = {}
+    for key, tensor in header.tensors.items():
+        name, part = _split(key)
+        if not part:
+            continue
+        known = found.get(name, Module(name=name, rank=0, width=0))
+        if part in _DOWN and len(tensor.shape) >= 2:
+            known = Module(name=name, rank=tensor.shape[0], width=tensor.shape[1])
+        found[name] = known
+    if not found:
+        raise WeightsError(
+            f"{shortened(header.path)} is no LoRA: none of its {len(header.tensors)} tensors is part of one."
+        )
+    return found
+
+
+def families_of(modules: Iterable[Module], metadata: Mapping[str, str]) -> tuple[Family, ...]:
+    """Return the models that have all these layers in these widths, those with the fewest others first."""
+    by_name = {bare_name(module.name): module for module in modules}
+    fitting = [family for family in FAMILIES.values() if _fits(family, by_name)]
+    architecture = metadata.get("ss_base_model_version", "")
+    named = [family for family in fitting if architecture.startswith(family.trainer.architecture)]
+    return tuple(sorted(named or fitting, key=lambda family: len(family.lora_modules())))
+
+
+def comfy_verdict(
+    modules: Mapping[str, Module], *, family: Family | None
+) -> tuple[Literal["loads", "loses layers", "does not load", "not known"], int, str]:
+    """Return whether ComfyUI loads all layers, how many it passes over, and what to do."""
+    if family is None or family.comfy.loads == "unknown":
+        return "not known", 0, family.comfy.words if family else "The model that it is for is not known."
+    if _naming(modules) == "unknown":
+        return "not known", 0, "Its layers are named in a way that is not known here."
+    is_dotted = _naming(modules) == "dotted"
+    if family.comfy.loads == "as written" or (family.comfy.loads == "renamed" and is_dotted):
+        return "loads", 0, family.comfy.words if not is_dotted else ""
+    ends = tuple(leaf.replace(".", "_") for leaf in family.comfy.leaves_lost)
+    num_lost = sum(bare_name(name).endswith(ends) for name in modules)
+    if not num_lost:
+        return "loads", 0, ""
+    return ("does not load" if num_lost == len(modules) else "loses layers"), num_lost, family.comfy.words
+
+
+def bare_name(name: str) -> str:
+    """Return the name of a layer with underscores and without what stands before it, whatever wrote the file."""
+    for prefix in (_ENGINE_PREFIX, *_DOTTED_PREFIXES):
+        name = name.removeprefix(prefix)
+    return name.replace(".", "_")
+
+
+def _naming(modules: Iterable[str]) -> Names:
+    names = list(modules)
+    if all(name.startswith(_ENGINE_PREFIX) for name in names):
+        return "engine"
+    return "dotted" if all(name.startswith(_DOTTED_PREFIXES) for name in names) else "unknown"
+
+
+def _flat(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.replace(".", "_") for name in names)
+
+
+def _fits(family: Family, modules: Mapping[str, Module]) -> bool:
+    if not set(modules) <= _flat(family.lora_modules()):
+        return False
+    blocks = next(blocks for blocks in family.blocks if blocks.lora_leaves)
+    end = blocks.lora_leaves[0].replace(".", "_")
+    begin = f"{blocks.name}_"
+    widths = {m.width for name, m in modules.items() if m.width and name.startswith(begin) and name.endswith(f"_{end}")}
+    return widths <= {family.width}
+
+
+def _split(key: str) -> tuple[str, str]:
+    for part in sorted(_PARTS, key=len, reverse=True):
+        if key.endswith(f".{part}"):
+            return key.removesuffix(f".{part}"), part
+    return key, ""
+
+
+def _algorithm(header: Header) -> str:
+    kinds = {_PARTS[_split(key)[1]] for key in header.tensors if _split(key)[1]} - {""}
+    return " and ".join(sorted(kinds)) or "LoRA"
+
+
+def _base_model(metadata: Mapping[str, str]) -> str:
+    for key in ("ss_base_model_version", "base_model", "modelspec.architecture", "model_family"):
+        if metadata.get(key):
+            return metadata[key]
+    return ""
+
+
+def _step(metadata: Mapping[str, str]) -> int | None:
+    for key in ("ss_steps", "step", "steps"):
+        if metadata.get(key, "").isdecimal():
+            return int(metadata[key])
+    return None
+
+
+def _alphas(header: Header) -> set[float]:
+    """Return the different values of alpha; they are single numbers, read without loading anything else."""
+    found: set[float] = set()
+    with header.path.open("rb") as file:
+        start = 8 + int.from_bytes(file.read(8), "little")
+        for key, tensor in header.tensors.items():
+            if key.endswith(".alpha") and tensor.shape in {(), (1,)}:
+                file.seek(start + tensor.offset)
+                found |= _number(file.read(8), tensor.dtype)
+    return found
+
+
+def _number(content: bytes, dtype: str) -> set[float]:
+    if dtype == "BF16":
+        content, dtype = b"\0\0" + content[:2], "F32"
+    if dtype not in _FORMATS:
+        return set()
+    layout, size = _FORMATS[dtype]
+    return {round(struct.unpack(layout, content[:size])[0], 6)} if len(content) >= size else set()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QFrame, QGridLayout, QHBoxLayout, QV
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import plan_words
 from diffusionforce.gui.model.plan import Plan
+from diffusionforce.gui.model.profile_list import in_order
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -49,16 +50,18 @@ class ProfilesPage(Page):
             self.choose("pocket-demo" if "pocket-demo" in self._paths else next(iter(self._paths)))
 
     def _build(self) -> None:
-        names = QVBoxLayout(self._pane)
-        names.setContentsMargins(14, 18, 14, 14)
-        names.setSpacing(2)
-        add(names, Label("Profiles", "title"), 10, Label("BUILT IN", "caption"), 2)
+        pane = QVBoxLayout(self._pane)
+        pane.setContentsMargins(14, 18, 4, 14)
+        pane.setSpacing(2)
+        names = column(gap=2, margins=(0, 0, 10, 0))
+        add(pane, Label("Profiles", "title"), 10, Label("BUILT IN", "caption"), 2)
         for name, path in self._paths.items():
             try:
                 profile: Profile | UserError = read_profile(path)
             except UserError as error:
                 profile = error
             self._profiles[name] = profile
+        for name, profile in in_order(self._profiles):
             title = profile.title if isinstance(profile, Profile) else name
             item = ListItem(title, _runs_here(profile), icon=_icon(profile), mark="lock")
             item.clicked.connect(lambda _checked=False, n=name: self.choose(n))
@@ -66,6 +69,7 @@ class ProfilesPage(Page):
             item.setObjectName(name)
             names.addWidget(item)
         names.addStretch(1)
+        pane.addWidget(scrolling(holder(names), name="clear"), 1)
         right = QWidget()
         right.setObjectName("page")
         layout = QVBoxLayout(right)

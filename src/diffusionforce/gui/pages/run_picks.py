@@ -9,10 +9,11 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui import dataset_reading
 from diffusionforce.gui.model import plan_words, words
 from diffusionforce.gui.model.plan import Plan
+from diffusionforce.gui.model.profile_list import in_order
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.pick_card import PickCard
-from diffusionforce.job import builtin_profiles, read_profile
+from diffusionforce.job import Profile, builtin_profiles, read_profile
 
 THUMB_PX = 160
 
@@ -74,11 +75,8 @@ class RunPicks(QWidget):
     def _fill_profiles(self) -> None:
         menu = self.profile.menu
         menu.clear()
-        for name, path in builtin_profiles().items():
-            try:
-                title = read_profile(path).title
-            except UserError:
-                title = name
+        for name, profile in in_order({name: _read(path) for name, path in builtin_profiles().items()}):
+            title = profile.title if isinstance(profile, Profile) else name
             menu.addAction(title).triggered.connect(lambda _=False, n=name: self.profile_chosen.emit(n))
         menu.addSeparator()
         menu.addAction("Open a profile file…").triggered.connect(self._browse_profile)
@@ -120,3 +118,10 @@ class RunPicks(QWidget):
         path = QFileDialog.getExistingDirectory(self, "Choose an empty folder for this run")
         if path:
             self.output_chosen.emit(path)
+
+
+def _read(path: Path) -> Profile | UserError:
+    try:
+        return read_profile(path)
+    except UserError as error:
+        return error

@@ -113,7 +113,13 @@ def forecast_subjects(
             shown_way=made.candidates.index(shown),
             refusal=made.refusal,
             ways_out=made.ways_out,
-            notes=(*rig.notes, *subjects.notes, *_about_times(times, lesson), *_about_phases(phases, rig)),
+            notes=(
+                *rig.notes,
+                *subjects.notes,
+                *_about_times(times, lesson),
+                *_about_phases(phases, rig),
+                *_about_ram(subjects, rig),
+            ),
         ),
         made,
     )
@@ -154,6 +160,12 @@ def _about_times(times: Times, lesson: Lesson | None) -> list[str]:
     if times == "catalogue":
         return ["Times are computed from the cards' data sheets; your own cards may differ by a fifth."]
     return []
+
+
+def _about_ram(subjects: JobSubjects, rig: Rig) -> list[str]:
+    if not rig.on_cards or rig.ram_free_bytes > 0:
+        return []
+    return [f"The training process alone needs {in_gb(subjects.ram_bytes)} of RAM, and less than that is free."]
 
 
 def _about_phases(phases: tuple[PhaseNeed, ...], rig: Rig) -> list[str]:

@@ -55,11 +55,16 @@ class Rig:
     ram_total_bytes: int
     ram_usable_bytes: int
     """What of RAM blocks may be locked in."""
+    ram_free_bytes: int
+    """What of RAM may be used at all."""
     notes: tuple[str, ...] = ()
 
     def with_process(self, ram_bytes: int) -> "Rig":
-        """The rig with what the process holds in RAM whatever the plan, which counts where RAM is all there is."""
-        return self if self.on_cards else self.with_extra((ram_bytes,))
+        """The rig with what the process holds in RAM whatever the plan, which leaves less for blocks or for all."""
+        if not self.on_cards:
+            return self.with_extra((ram_bytes,))
+        free_bytes = max(0, self.ram_free_bytes - ram_bytes)
+        return replace(self, ram_free_bytes=free_bytes, ram_usable_bytes=min(self.ram_usable_bytes, free_bytes))
 
     def with_extra(self, extra_bytes: Sequence[int]) -> "Rig":
         """The rig with more taken of each card."""
@@ -125,6 +130,7 @@ def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | Non
         ram_usable_bytes=usable_ram_bytes(
             machine.ram_total_bytes, machine.ram_available_bytes, on_windows=sys.platform == "win32"
         ),
+        ram_free_bytes=machine.ram_available_bytes - ram_reserve_bytes(machine.ram_total_bytes),
     )
 
 
@@ -161,6 +167,7 @@ def rig_imagined(
         is_here=False,
         ram_total_bytes=total_bytes,
         ram_usable_bytes=usable_ram_bytes(total_bytes, total_bytes, on_windows=False),
+        ram_free_bytes=total_bytes - ram_reserve_bytes(total_bytes),
         notes=(
             f"The rig is taken to have {in_gb(total_bytes)} of RAM, a screen on its first card, and no other "
             "programs running.",
@@ -233,6 +240,7 @@ def _processor_rig(*notes: str) -> Rig:
         is_here=True,
         ram_total_bytes=total_bytes,
         ram_usable_bytes=0,
+        ram_free_bytes=card.budget_bytes,
         notes=notes,
     )
 

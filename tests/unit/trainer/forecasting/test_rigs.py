@@ -151,3 +151,11 @@ def test_what_is_known_to_be_taken_counts_everywhere() -> None:
     for find in (Rig.training_constants, lambda one, plan: one.sampling_constants(plan, plan)):
         assert [a - b for a, b in zip(find(more, layout), find(rig, layout), strict=True)] == [101, 202]
     assert more.planning_cards(2)[1].constant_bytes - rig.planning_cards(2)[1].constant_bytes == 202
+
+
+def test_what_the_process_takes_of_ram_is_not_left_for_blocks() -> None:
+    rig = rig_imagined("3090", ram_gib=32)
+    assert rig.ram_usable_bytes == 24 * GIB
+    assert rig.with_process(GIB).ram_usable_bytes == 24 * GIB, "that much was free beside what may be locked"
+    assert rig.with_process(20 * GIB).ram_usable_bytes == rig.ram_free_bytes - 20 * GIB < 24 * GIB
+    assert rig.with_process(64 * GIB).ram_usable_bytes == 0

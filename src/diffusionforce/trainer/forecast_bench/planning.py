@@ -19,7 +19,6 @@ from diffusionforce.pipeline.splitter.search import SCHEDULES
 from diffusionforce.pipeline.tracer.trace import Subject, trace_sampling, trace_training
 from diffusionforce.trainer.forecast_bench.jobs import BenchJob, Recompute
 from diffusionforce.trainer.forecast_bench.models import BenchModel, blocks_of
-from diffusionforce.trainer.forecast_bench.replayed import Replayed, replayed
 from diffusionforce.ugpum.allocator import (
     WorkspaceSizes,
     allocatable_bytes,
@@ -32,6 +31,7 @@ from diffusionforce.ugpum.footprint import Footprint
 from diffusionforce.ugpum.forecast import CardForecast, Forecast, Layout, forecast_sampling, forecast_training
 from diffusionforce.ugpum.imagined import rated_variant
 from diffusionforce.ugpum.planner import Wish, plan
+from diffusionforce.ugpum.replayed import Replayed, replayed
 
 _NOMINAL_FLOPS, _NOMINAL_LINK_BYTES_PER_S = 4e14, 5e10
 """For the planner's choice among placements of equal cards; the forecast of time uses what is measured."""

@@ -9,6 +9,7 @@ from diffusionforce.trainer.forecasting.traces import CallFootprint
 from diffusionforce.ugpum.estimate import spread
 from diffusionforce.ugpum.forecast import CardForecast, Layout, forecast_sampling
 from diffusionforce.ugpum.planner import Candidate
+from diffusionforce.ugpum.replayed import replayed
 from diffusionforce.wire.forecast import CardNeed, PhaseNeed, Way, WayCard
 
 Calls = Sequence[tuple[str, CallFootprint]]
@@ -67,7 +68,7 @@ def phases_of(
         decoding: What turns the model's result into a picture.
     """
     layout = candidate.layout(order_of(candidate))
-    training = walked(candidate, layout, rig)
+    training = walked(candidate, layout, rig, graphs=subjects.graphs)
     phases = [
         _caching_phase(candidate, subjects, rig, caching),
         PhaseNeed(
@@ -111,7 +112,10 @@ def _sampling_phase(
     assert variant.sampling is not None
     aside = candidate.num_aside or (0,) * len(candidate.placing.cards)
     during = _with_aside(candidate, layout, aside, rig)
-    constants = rig.sampling_constants(during, layout)
+    constants = rig.sampling_constants(during, layout, replays_blocks=subjects.graphs)
+    if subjects.graphs:
+        held = replayed(variant.footprint).held(layout, len(constants))
+        constants = tuple(a + b for a, b in zip(constants, held, strict=True))
     forecast = forecast_sampling(variant.sampling, during, training=variant.footprint, constant_bytes=constants)
     needs = list(_needs(forecast.cards, rig))
     on_card = [call for where, call in decoding if where == "home" or not rig.on_cards]

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import time
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from diffusionforce.engines.contract import Describe
@@ -15,8 +16,10 @@ from diffusionforce.trainer.forecasting.judging import Judge
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here
 from diffusionforce.trainer.forecasting.speeds import Times, timed_variants
 from diffusionforce.trainer.forecasting.traces import Traces
+from diffusionforce.ugpum.estimate import Variant
 from diffusionforce.ugpum.learned import Lesson, Lessons
 from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
+from diffusionforce.ugpum.replayed import replayed
 from diffusionforce.wire.forecast import Forecast, PhaseNeed
 
 
@@ -81,13 +84,16 @@ def forecast_subjects(
         rig = rig.with_extra(lesson.extra_bytes)
     caching: Calls = [(call.where, traces.call(call)) for call in subjects.caching]
     decoding: Calls = [(call.where, traces.call(call)) for call in subjects.decoding]
+    host_s = subjects.host_s * (lesson.step_factor if lesson is not None else 1.0)
     variants, times = timed_variants(subjects, trained, sampled, rig, lesson=lesson)
     made = plan(
         variants,
-        rig.planning_cards(max(variant.num_microbatches for variant in variants)),
+        rig.planning_cards(
+            max(variant.num_microbatches for variant in variants), graphs_bytes=_graphs_bytes(subjects, variants)
+        ),
         ram_bytes=rig.ram_usable_bytes,
         wish=wish or _wish(subjects, rig),
-        judge=Judge(rig=rig, host_s=subjects.host_s * (lesson.step_factor if lesson is not None else 1.0)),
+        judge=Judge(rig=rig, host_s=host_s, graphs=subjects.graphs),
         kinds=subjects.kinds if rig.on_cards else ("one card",),
         max_chunks_each=subjects.max_chunks_each,
         even_chunks_each=subjects.even_chunks_each,
@@ -146,6 +152,14 @@ def _wish(subjects: JobSubjects, rig: Rig) -> Wish:
     if len(rig.cards) < 2:
         return Wish()
     return Wish(preferred=frozenset(subjects.preferred), because="this engine splits its model where it can")
+
+
+def _graphs_bytes(subjects: JobSubjects, variants: Sequence[Variant]) -> int:
+    """The most that captured graphs take of a card."""
+    if not subjects.graphs:
+        return 0
+    captured = [replayed(variant.footprint) for variant in variants]
+    return max(one.buffers_bytes + one.pool_bytes for one in captured)
 
 
 def _trainable_bytes(candidate: Candidate) -> int:

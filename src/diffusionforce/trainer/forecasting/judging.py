@@ -13,6 +13,7 @@ from diffusionforce.trainer.forecasting.rigs import Rig
 from diffusionforce.ugpum.estimate import Stage
 from diffusionforce.ugpum.forecast import Forecast, Layout, forecast_training
 from diffusionforce.ugpum.planner import Candidate
+from diffusionforce.ugpum.replayed import replayed
 
 
 def order_of(candidate: Candidate) -> list[Op]:
@@ -22,9 +23,23 @@ def order_of(candidate: Candidate) -> list[Op]:
     return generate(Costs.equal(placing.card_of_chunk), num_microbatches=num_microbatches)
 
 
-def walked(candidate: Candidate, layout: Layout, rig: Rig) -> Forecast:
-    """The memory of a candidate's step, walked through."""
-    return forecast_training(candidate.variant.footprint, layout, constant_bytes=rig.training_constants(layout))
+def walked(candidate: Candidate, layout: Layout, rig: Rig, *, graphs: bool = False) -> Forecast:
+    """The memory of a candidate's step, walked through.
+
+    Args:
+        candidate: The way to train.
+        layout: Its placement, with the order of its step.
+        rig: The cards.
+        graphs: Whether blocks are replayed from captured graphs. What the graphs work in is held by the allocator for
+            good, beside the room in which everything else works, and counts as constant.
+    """
+    constants = rig.training_constants(layout, replays_blocks=graphs)
+    footprint = candidate.variant.footprint
+    if graphs:
+        captured = replayed(footprint)
+        footprint = captured.footprint
+        constants = tuple(a + b for a, b in zip(constants, captured.held(layout, len(constants)), strict=True))
+    return forecast_training(footprint, layout, constant_bytes=constants)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,16 +49,18 @@ class Judge:
     Attributes:
         rig: The cards.
         host_s: See `engines.subjects.JobSubjects`.
+        graphs: Likewise.
     """
 
     rig: Rig
     host_s: float = 0.0
+    graphs: bool = False
 
     def __call__(self, candidate: Candidate) -> Candidate:
         """Replace a candidate's estimates."""
         order = order_of(candidate)
         layout = candidate.layout(order)
-        forecast = walked(candidate, layout, self.rig)
+        forecast = walked(candidate, layout, self.rig, graphs=self.graphs)
         stages = tuple(
             self._stage(stage, card, forecast.cards[card].peak_bytes)
             for card, stage in zip(candidate.placing.cards, candidate.stages, strict=True)

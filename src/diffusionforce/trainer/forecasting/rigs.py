@@ -70,25 +70,38 @@ class Rig:
         """The rig with more taken of each card."""
         return replace(self, extra_bytes=tuple(a + b for a, b in zip(self.extra_bytes, extra_bytes, strict=True)))
 
-    def planning_cards(self, num_microbatches: int) -> tuple[PlanCard, ...]:
-        """The cards with the most that libraries take in any placement of up to so many micro-batches."""
+    def planning_cards(self, num_microbatches: int, *, graphs_bytes: int = 0) -> tuple[PlanCard, ...]:
+        """The cards with the most that libraries, and captured graphs, take in any placement.
+
+        Args:
+            num_microbatches: The most micro-batches of a step.
+            graphs_bytes: What captured graphs take of a card.
+        """
         return tuple(
-            replace(card, constant_bytes=extra + _most_workspaces_bytes(sizes, num_microbatches))
+            replace(card, constant_bytes=extra + graphs_bytes + _most_workspaces_bytes(sizes, num_microbatches))
             for card, extra, sizes in zip(self.cards, self.extra_bytes, self.workspaces, strict=True)
         )
 
-    def training_constants(self, layout: Layout) -> tuple[int, ...]:
-        """What libraries and others take of each card while a placement is trained."""
-        is_pipelined = len(set(layout.card_of_chunk)) > 1
-        return self._constants(
-            layout,
-            lambda sizes: training_workspaces_bytes(layout, sizes, is_pipelined=is_pipelined, with_bias=True),
-        )
+    def training_constants(self, layout: Layout, *, replays_blocks: bool = False) -> tuple[int, ...]:
+        """What libraries and others take of each card while a placement is trained.
 
-    def sampling_constants(self, layout: Layout, training: Layout) -> tuple[int, ...]:
+        Args:
+            layout: The placement.
+            replays_blocks: Whether blocks are replayed from captured graphs.
+        """
+
+        def find(sizes: WorkspaceSizes) -> tuple[int, ...]:
+            is_pipelined = len(set(layout.card_of_chunk)) > 1
+            return training_workspaces_bytes(
+                layout, sizes, is_pipelined=is_pipelined, with_bias=True, replays_blocks=replays_blocks
+            )
+
+        return self._constants(layout, find)
+
+    def sampling_constants(self, layout: Layout, training: Layout, *, replays_blocks: bool = False) -> tuple[int, ...]:
         """The same while samples are made between two steps: what training took stays."""
         own = self._constants(layout, lambda sizes: sampling_workspaces_bytes(layout, sizes, with_bias=True))
-        known = self.training_constants(training)
+        known = self.training_constants(training, replays_blocks=replays_blocks)
         return tuple(a + b - extra for a, b, extra in zip(own, known, self.extra_bytes, strict=True))
 
     def _constants(self, layout: Layout, find: Callable[[WorkspaceSizes], tuple[int, ...]]) -> tuple[int, ...]:

@@ -12,8 +12,8 @@ from diffusionforce.pipeline.bench.model import BenchmarkShape
 from diffusionforce.trainer.forecast_bench.jobs import BenchJob, bench_jobs
 from diffusionforce.trainer.forecast_bench.models import BenchModel, bench_models, wan_shaped
 from diffusionforce.trainer.forecast_bench.planning import Planning
-from diffusionforce.trainer.forecast_bench.replayed import replayed
 from diffusionforce.ugpum.allocator import WorkspaceSizes, held_bytes
+from diffusionforce.ugpum.replayed import replayed
 
 MODELS = bench_models(is_small=True)
 NO_WORKSPACES = WorkspaceSizes(product_bytes=0)

@@ -21,6 +21,7 @@ from diffusionforce.ugpum.allocator import WorkspaceSizes
 from diffusionforce.ugpum.catalogue import parse_rig
 from diffusionforce.ugpum.learned import Lesson
 from diffusionforce.ugpum.planner import Wish
+from diffusionforce.ugpum.replayed import replayed
 from diffusionforce.wire.forecast import CardNeed, Forecast, PhaseNeed, read_forecast
 from diffusionforce.wire.text import to_json
 
@@ -245,6 +246,22 @@ def test_what_earlier_runs_taught_is_added(small: JobSubjects, job: Job, traces:
     extra = other.cards[0].needed_bytes - one.cards[0].needed_bytes
     assert (one.cards[0].device, extra) == ("cuda:0", 100 * MIB)
     assert any("3 earlier runs" in note for note in after.notes)
+
+
+def test_captured_graphs_work_in_memory_of_their_own(job: Job, traces: Traces) -> None:
+    subjects = wan_subjects(micro=[4])
+    rig = rig_imagined("2 x 4090")
+    plain = forecast_subjects(subjects, job, rig=rig, traces=traces, wish=Wish(kinds=frozenset({"split"}))).forecast
+    with_graphs = replace(subjects, graphs=True)
+    graphs = forecast_subjects(with_graphs, job, rig=rig, traces=traces, wish=Wish(kinds=frozenset({"split"}))).forecast
+    captured = replayed(traces.training(subjects.variants)[0])
+    for name in ("training", "sampling"):
+        for one, other in zip(phase(plain, name).cards, phase(graphs, name).cards, strict=True):
+            more = other.constant_bytes - one.constant_bytes
+            # Fewer threads multiply outside of graphs, so that some workspaces go.
+            assert more == pytest.approx(captured.buffers_bytes + captured.pool_bytes, abs=200 * MIB)
+            assert other.peak_bytes > one.peak_bytes or name == "training"
+    assert phase(graphs, "training").cards[1].temporary_bytes < phase(plain, "training").cards[1].temporary_bytes
 
 
 def test_a_card_that_nobody_knows_has_memory_but_no_seconds(small: JobSubjects, job: Job, traces: Traces) -> None:

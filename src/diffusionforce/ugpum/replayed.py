@@ -23,6 +23,19 @@ class Replayed:
     pool_bytes: int
     """What they work in; held by the allocator beside what is handed out."""
 
+    def held(self, layout: Layout, num_cards: int) -> tuple[int, ...]:
+        """Shared buffers and what the graphs work in, on each card of a rig.
+
+        Blocks that are paged are not captured: a graph knows addresses, and theirs change.
+
+        Args:
+            layout: The plan.
+            num_cards: Cards of the rig; those without captured blocks hold nothing.
+        """
+        captured = {card for card in layout.cards if set(layout.blocks_of(card)) - layout.paged}
+        both_bytes = self.buffers_bytes + self.pool_bytes
+        return tuple(both_bytes if card in captured else 0 for card in range(num_cards))
+
     def constants(self, layout: Layout) -> tuple[int, ...]:
         """The shared buffers on each card."""
         used = set(layout.card_of_chunk)

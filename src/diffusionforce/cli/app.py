@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import diffusionforce
-from diffusionforce.cli import EXIT_INTERRUPTED, engine, forecasting, listing, running
+from diffusionforce.cli import EXIT_INTERRUPTED, engine, forecasting, listing, lora, models, running
 from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
 from diffusionforce.runs import RunFolder, is_disk_full, shortened
@@ -116,6 +116,12 @@ def parser() -> argparse.ArgumentParser:
     doctor.set_defaults(execute=listing.show_rig)
 
     engine.add_arguments(commands.add_parser("engine", help="install the engine for the real models, and look at it"))
+
+    models.add_arguments(
+        commands.add_parser("models", help="show, find and download models", description=models.DESCRIPTION)
+    )
+
+    lora.add_arguments(commands.add_parser("lora", help="look at LoRA files"))
 
     gui = commands.add_parser("gui", help="open the window")
     gui.add_argument("--run", metavar="DIR", help="open it on this run")

@@ -1,0 +1,38 @@
+"""What a child process answers that looks at engines or models for us: the command line loads neither."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+from diffusionforce.wire import child_environment
+
+_PATIENCE_S = 20.0
+
+
+def answer_lines(module: str, arguments: Sequence[str]) -> Iterator[bytes]:
+    """Start a module as a child and yield the lines it writes; whatever ends us, wait until it has cleaned up.
+
+    Args:
+        module: The module, with its package.
+        arguments: Its arguments.
+
+    Raises:
+        RuntimeError: It ended without a word.
+    """
+    command = [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=child_environment())
+    assert child.stdout is not None
+    num_lines = 0
+    try:
+        for line in child.stdout:
+            num_lines += 1
+            yield line
+    finally:
+        child.stdout.close()
+        try:
+            code = child.wait(timeout=_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            code = child.wait()
+    if not num_lines:
+        raise RuntimeError(f"{module} ended with exit code {code} and said nothing")

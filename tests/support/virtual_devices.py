@@ -127,7 +127,7 @@ def _dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     else:
         common = _refuse_mixture(func, flat)
         device = torch.device(wanted) if wanted is not None else common
-    if wanted is not None:
+    if _is_virtual(wanted):
         plain_kwargs = {**plain_kwargs, "device": torch.device("cpu")}
     result = _mapped(func(*plain_args, **plain_kwargs), _settled)
     if _writes_into_first(func):

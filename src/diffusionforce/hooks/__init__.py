@@ -5,8 +5,20 @@ replaces one function by a wrapper, for the time of a run. This package holds wh
 applied by importing it.
 """
 
+from diffusionforce.hooks.environment import EnvironmentHook
 from diffusionforce.hooks.fingerprint import source_fingerprint
 from diffusionforce.hooks.hook import Hook, Target
-from diffusionforce.hooks.registry import AppliedHooks, apply_all
+from diffusionforce.hooks.registry import Applicable, AppliedHooks, apply_all
+from diffusionforce.hooks.seam import Seam, composed
 
-__all__ = ["AppliedHooks", "Hook", "Target", "apply_all", "source_fingerprint"]
+__all__ = [
+    "Applicable",
+    "AppliedHooks",
+    "EnvironmentHook",
+    "Hook",
+    "Seam",
+    "Target",
+    "apply_all",
+    "composed",
+    "source_fingerprint",
+]

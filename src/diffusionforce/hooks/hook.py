@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from diffusionforce.errors import EngineError
-from diffusionforce.hooks.fingerprint import source_fingerprint
+from diffusionforce.hooks.fingerprint import HINT, require_source
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -50,16 +50,13 @@ class Target:
             for name in self.attribute.split(".")[:-1]:
                 owner = getattr(owner, name)
         except (ImportError, AttributeError) as error:
-            raise EngineError(f"{self} is not there to be hooked: {error}.", hint=_HINT) from error
+            raise EngineError(f"{self} is not there to be hooked: {error}.", hint=HINT) from error
         return owner
 
     @property
     def name(self) -> str:
         """The function's name in its owner."""
         return self.attribute.rpartition(".")[2]
-
-
-_HINT = "The engine is not the pinned version; install that one again."
 
 
 @dataclass(kw_only=True)
@@ -75,6 +72,7 @@ class Hook:
         fingerprint: `source_fingerprint` of the target at that commit.
         wrap: Takes the original and returns what is called instead. The wrapper takes the same arguments, calls
             the original, and lets its exceptions pass.
+        number: Its number in `docs/hooks.md`.
     """
 
     name: str
@@ -84,6 +82,7 @@ class Hook:
     upstream_revision: str
     fingerprint: str
     wrap: Callable[[Function], Function]
+    number: int = 0
     _wrapper: Any = field(default=None, init=False, repr=False)
     _before: Any = field(default=_MISSING, init=False, repr=False)
 
@@ -135,24 +134,18 @@ class Hook:
         found = before if before is not _MISSING else inspect.getattr_static(owner, self.target.name, None)
         function = _inside_descriptor(found)
         if not callable(function):
-            raise EngineError(f"{self.target} is not there to be hooked: it is no function.", hint=_HINT)
+            raise EngineError(f"{self.target} is not there to be hooked: it is no function.", hint=HINT)
         claimed_by = getattr(function, MARK, None)
         if claimed_by is not None:
             raise EngineError(f"The hooks {claimed_by} and {self.name} both claim {self.target}.")
-        self._check_fingerprint(function)
+        require_source(
+            function,
+            expected=self.fingerprint,
+            target=self.target,
+            hook_name=self.name,
+            upstream_revision=self.upstream_revision,
+        )
         return function
-
-    def _check_fingerprint(self, function: Function) -> None:
-        try:
-            found = source_fingerprint(function)
-        except (OSError, TypeError) as error:
-            raise EngineError(f"The source of {self.target} cannot be read: {error}.", hint=_HINT) from error
-        if found != self.fingerprint:
-            raise EngineError(
-                f"{self.target} is not the code that the hook {self.name} was written for.",
-                hint=_HINT,
-                detail=f"upstream revision {self.upstream_revision}\nexpected {self.fingerprint}\nfound    {found}",
-            )
 
 
 def _inside_descriptor(found: Any) -> Any:

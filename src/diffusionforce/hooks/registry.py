@@ -5,9 +5,31 @@ A run with half of its hooks is worse than one that does not start, because it t
 
 from collections.abc import Sequence
 from types import TracebackType
+from typing import Protocol
 
 from diffusionforce.errors import EngineError
-from diffusionforce.hooks.hook import Hook
+
+
+class Applicable(Protocol):
+    """What can be put in place for a run and taken back: a `Hook`, or an `EnvironmentHook`."""
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        ...
+
+    @property
+    def target(self) -> object:
+        """What it replaces; its text says where."""
+        ...
+
+    def apply(self) -> None:
+        """Put it in place."""
+        ...
+
+    def undo(self) -> None:
+        """Take it back."""
+        ...
 
 
 class AppliedHooks:
@@ -17,7 +39,7 @@ class AppliedHooks:
         hooks: The applied hooks, in the order in which they were applied.
     """
 
-    def __init__(self, hooks: Sequence[Hook]) -> None:
+    def __init__(self, hooks: Sequence[Applicable]) -> None:
         self._hooks = list(hooks)
 
     @property
@@ -44,7 +66,7 @@ class AppliedHooks:
         self.undo_all()
 
 
-def apply_all(hooks: Sequence[Hook]) -> AppliedHooks:
+def apply_all(hooks: Sequence[Applicable]) -> AppliedHooks:
     """Apply hooks in order, all or none.
 
     Args:
@@ -70,8 +92,8 @@ def apply_all(hooks: Sequence[Hook]) -> AppliedHooks:
     return applied
 
 
-def _check_claims(hooks: Sequence[Hook]) -> None:
-    by_target: dict[str, Hook] = {}
+def _check_claims(hooks: Sequence[Applicable]) -> None:
+    by_target: dict[str, Applicable] = {}
     names: set[str] = set()
     for hook in hooks:
         other = by_target.setdefault(str(hook.target), hook)

@@ -89,6 +89,9 @@ class _Recomputed(torch.autograd.Function):
         result = call.run_first(tensors)
         call.result = map_tensors(result, lambda tensor: _EMPTY)
         ctx.call = call
+        # What is not used has no gradient, and neither have the parameters behind it: zeros would let the optimiser's
+        # weight decay change them.
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
         return tuple(list_tensors(result))
 

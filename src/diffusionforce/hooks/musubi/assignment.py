@@ -1,0 +1,114 @@
+"""What one run is to do with the engine: where the model goes, in which pieces it works, and who is told."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.schedule.generators import Costs, Op, interleaved
+from diffusionforce.pipeline.schedule.simulation import Timeline
+
+
+class Listener(Protocol):
+    """Is told what happens in a run, and asked whether something else is wanted of it."""
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the run should end after the current step, keeping what it has."""
+        ...
+
+    def take_save_request(self) -> bool:
+        """Whether a checkpoint was asked for since the last call."""
+        ...
+
+    def take_sample_request(self) -> bool:
+        """Whether a sample pass was asked for since the last call."""
+        ...
+
+    def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
+        """The model is on its devices."""
+        ...
+
+    def on_step(self, step: int, *, num_steps: int, report: "StepReport") -> None:
+        """An optimiser step was taken; steps count from 1."""
+        ...
+
+    def on_sample(self, step: int, *, report: "SampleReport") -> None:
+        """A sample was written."""
+        ...
+
+    def on_checkpoint(self, step: int, *, path: Path) -> None:
+        """A LoRA file was written."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReport:
+    """What one optimiser step came to."""
+
+    loss: float
+    """Mean over its pictures."""
+    learning_rate: float
+    """That it was taken with."""
+    grad_norm: float | None
+    """Norm of all gradients together before clipping; None where nothing is clipped."""
+    seconds: float
+    """From the end of the step before; without samples and saves in between."""
+    timeline: Timeline | None
+    """What each device did; None where nobody noted it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleReport:
+    """One sample."""
+
+    index: int
+    """Of its prompt."""
+    num: int
+    """Samples of the pass."""
+    prompt: str
+    seed: int
+    path: Path
+    seconds: float
+
+
+def interleaved_order(placement: Placement, num_microbatches: int) -> Sequence[Op]:
+    """Micro-batches beside each other, so that all devices work."""
+    return interleaved(Costs.equal(placement.stage_of_chunk), num_microbatches=num_microbatches)
+
+
+@dataclass(kw_only=True)
+class Assignment:
+    """Set on the trainer before it trains."""
+
+    placement: Placement
+    """One device: the model stays as the engine has it."""
+    block_lists: tuple[str, ...]
+    """Attributes of the transformer that hold its blocks, in calling order."""
+    listener: Listener
+    samples_dir: Path
+    num_pieces: int = 1
+    """Micro-batches that each batch is cut into, as far as it has pictures."""
+    order: Callable[[Placement, int], Sequence[Op]] = interleaved_order
+    """The schedule for a number of micro-batches."""
+    encoder_device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    """Where text encoders read the sample prompts."""
+    decoder_device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    """Where the autoencoder turns samples into pictures."""
+    num_aside: tuple[int, ...] = ()
+    """For each device the blocks that step aside while samples are made; empty: none."""
+    contexts: Sequence[Callable[[], AbstractContextManager[Any]]] = ()
+    """Further thread-local state of a micro-batch."""
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the model is on several devices."""
+        return len(self.placement.devices) > 1
+
+    def blocks_of(self, transformer: Any) -> list[Any]:
+        """The transformer's blocks in calling order."""
+        return [block for name in self.block_lists for block in getattr(transformer, name)]

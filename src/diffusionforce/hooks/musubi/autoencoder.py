@@ -1,0 +1,72 @@
+"""10: the autoencoder of samples stays on one device, and decodes there."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
+from diffusionforce.hooks.seam import Seam
+from diffusionforce.pipeline.nesting import map_tensors
+
+_CALLS = ("decode", "encode", "decode_to_pixels", "encode_pixels_to_latents")
+
+
+class Autoencoder(EngineTrainer):
+    """Puts something between the trainer, which moves the autoencoder to and fro, and the autoencoder."""
+
+    def load_vae(self, args: Any, vae_dtype: Any, vae_path: str) -> Any:
+        """Load it; a processor decodes in float32, which the autocast of a card does not reach."""
+        device = self.assignment.decoder_device
+        dtype = torch.float32 if device.type == "cpu" else vae_dtype
+        return SettledAutoencoder(super().load_vae(args, vae_dtype=dtype, vae_path=vae_path), device, dtype)
+
+
+class SettledAutoencoder:
+    """An autoencoder that stays where it is, and brings what it is given to itself.
+
+    Args:
+        inner: The engine's; not all families' are modules.
+        device: Where it stays.
+        dtype: Number format of its weights.
+    """
+
+    def __init__(self, inner: Any, device: torch.device, dtype: torch.dtype) -> None:
+        self._inner = inner
+        self.dtype = dtype
+        self.device = device
+        inner.to(device)
+
+    def to(self, *args: Any, **kwargs: Any) -> "SettledAutoencoder":
+        """Stay."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        return self._brought(found) if name in _CALLS else found
+
+    def _brought(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = map_tensors((args, kwargs), self._here)
+            with torch.autocast("cpu", enabled=False):
+                return function(*args, **kwargs)
+
+        return call
+
+    def _here(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self.device, self.dtype) if tensor.is_floating_point() else tensor.to(self.device)
+
+
+HOOK = Seam(
+    number=10,
+    name="autoencoder",
+    overrides=(
+        method("load_vae", "a5cd2accf86338624305324e01290235a94e7aa535dea4dc58f90a38a978a59e"),
+        method("_prepare_sampling", "cdfd1b1f9c793826c0f419c1d798cda1d6821ccbe976a91adba350b62fbc404b"),
+    ),
+    reason="The autoencoder comes to the training device for every sample.",
+    prevents="Beside the blocks that train there the first card has no room for it; on a processor it fails, because "
+    "its weights are bfloat16 and what it gets is not.",
+    upstream_revision=REVISION,
+    mixin=Autoencoder,
+)

@@ -1,0 +1,87 @@
+"""All hooks on Musubi Tuner, and those that a job needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diffusionforce.hooks.environment import EnvironmentHook
+from diffusionforce.hooks.hook import Hook
+from diffusionforce.hooks.musubi import (
+    autoencoder,
+    block_placement,
+    block_routing,
+    events,
+    kandinsky_loading,
+    lora_placement,
+    microbatches,
+    model_loading,
+    requests,
+    sample_once,
+    single_process,
+    text_encoders,
+    wan_experts,
+)
+from diffusionforce.hooks.registry import AppliedHooks, apply_all
+from diffusionforce.hooks.seam import Seam, composed
+
+_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK)
+_WHEN_SPLIT: tuple[Seam, ...] = (
+    model_loading.HOOK,
+    block_placement.HOOK,
+    lora_placement.HOOK,
+    block_routing.HOOK,
+    microbatches.HOOK,
+    text_encoders.HOOK,
+    autoencoder.HOOK,
+)
+_WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {
+    "wan": (wan_experts.HOOK,),
+    "kandinsky5": (kandinsky_loading.HOOK,),
+}
+"""For single families, by the engine's name of the script."""
+
+
+def every_hook() -> list[EnvironmentHook | Hook | Seam]:
+    """All hooks in the order of their numbers."""
+    hooks: list[EnvironmentHook | Hook | Seam] = [single_process.HOOK, sample_once.HOOK, *_ALWAYS, *_WHEN_SPLIT]
+    for seams in _WHEN_SPLIT_FOR.values():
+        hooks += seams
+    return sorted(hooks, key=lambda hook: hook.number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobHooks:
+    """The hooks of one job."""
+
+    seams: tuple[Seam, ...]
+    """Overridden in the trainer's class."""
+    replaced: Sequence[EnvironmentHook | Hook]
+    """Put in place for the time of the run."""
+
+    def apply(self) -> AppliedHooks:
+        """Put the replaced ones in place, all or none, to be taken back at the end of the run.
+
+        Raises:
+            EngineError: The engine is not the one that they were written for.
+        """
+        return apply_all(self.replaced)
+
+    def trainer_class(self, base: type[Any]) -> type[Any]:
+        """The engine's trainer class with the overrides.
+
+        Raises:
+            EngineError: The engine is not the one that they were written for.
+        """
+        return composed(base, self.seams)
+
+
+def hooks_for(*, script: str, home: str, is_split: bool) -> JobHooks:
+    """The hooks that a job needs.
+
+    Args:
+        script: The engine's name of the family's script, for example `wan` of `wan_train_network`.
+        home: The first device by its full name.
+        is_split: The model is on several devices.
+    """
+    seams = (*_ALWAYS, *(_WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else ()))
+    return JobHooks(seams=seams, replaced=(single_process.single_process(home), sample_once.sample_once()))

@@ -1,0 +1,177 @@
+"""13: what happens in a run is told as it happens, not read from what the trainer prints."""
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
+from diffusionforce.hooks.musubi.microbatches import STEP_LOSS
+from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
+from diffusionforce.hooks.seam import Seam
+from diffusionforce.pipeline.schedule.simulation import Timeline
+
+_MAKING = ".making"
+"""Folder in the samples' folder for what is being written."""
+
+
+class Events(EngineTrainer):
+    """Tells the listener of steps, samples and checkpoints."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._losses: list[float] = []
+        self._step_loss: float | None = None
+        self._grad_norm: float | None = None
+        self._learning_rate = 0.0
+        self._optimizer: Any = None
+        self._mark_s = 0.0
+        self._num_in_pass = 0
+
+    def on_train_start(self, args: Any, accelerator: Any, network: Any, transformer: Any, optimizer: Any) -> None:
+        """Note what later events need."""
+        super().on_train_start(args, accelerator, network, transformer, optimizer)
+        self._optimizer = optimizer
+        clip = accelerator.clip_grad_norm_
+
+        def clip_and_note(*clip_args: Any, **clip_kwargs: Any) -> Any:
+            self._grad_norm = norm = clip(*clip_args, **clip_kwargs)
+            return norm
+
+        accelerator.clip_grad_norm_ = clip_and_note
+        self._mark_s = time.perf_counter()
+
+    def process_batch(self, args: Any, accelerator: Any, *rest: Any, **named: Any) -> tuple[Any, dict[str, float]]:
+        """Run it, and note its loss and the rate that the step will be taken with."""
+        # The scheduler moves on before the trainer says that a step was taken.
+        self._learning_rate = float(self._optimizer.param_groups[0]["lr"])
+        loss, metrics = super().process_batch(args, accelerator, *rest, **named)
+        self._losses.append(loss.detach().item())
+        self._step_loss = metrics.get(STEP_LOSS)
+        return loss, metrics
+
+    def on_post_optimizer_step(
+        self, args: Any, accelerator: Any, network: Any, transformer: Any, sync_gradients: bool, global_step: int
+    ) -> None:
+        """Tell of a step."""
+        super().on_post_optimizer_step(args, accelerator, network, transformer, sync_gradients, global_step)
+        if not sync_gradients:
+            return
+        loss = self._step_loss if self._step_loss is not None else sum(self._losses) / len(self._losses)
+        norm = float(self._grad_norm) if self._grad_norm is not None else None
+        now_s = time.perf_counter()
+        report = StepReport(
+            loss=loss,
+            learning_rate=self._learning_rate,
+            grad_norm=norm,
+            seconds=now_s - self._mark_s,
+            timeline=self.timeline(),
+        )
+        self._losses.clear()
+        self._mark_s = now_s
+        self.assignment.listener.on_step(global_step + 1, num_steps=args.max_train_steps, report=report)
+
+    def timeline(self) -> Timeline | None:
+        """What each device did in the last step; hook 7 knows."""
+        inner = getattr(super(), "timeline", None)
+        return inner() if inner is not None else None
+
+    def sample_images(
+        self,
+        accelerator: Any,
+        args: Any,
+        epoch: int | None,
+        steps: int,
+        vae: Any,
+        transformer: Any,
+        sample_parameters: Any,
+        dit_dtype: Any,
+    ) -> None:
+        """Make a pass of samples; it is no part of a step's time."""
+        self._num_in_pass = len(sample_parameters or ())
+        super().sample_images(accelerator, args, epoch, steps, vae, transformer, sample_parameters, dit_dtype)
+        self._mark_s = time.perf_counter()
+
+    def sample_image_inference(
+        self,
+        accelerator: Any,
+        args: Any,
+        transformer: Any,
+        dit_dtype: Any,
+        vae: Any,
+        save_dir: str,
+        sample_parameter: dict[str, Any],
+        epoch: int | None,
+        steps: int,
+    ) -> None:
+        """Make one sample, in a folder of its own, and give it its name when it is whole."""
+        start_s = time.perf_counter()
+        folder = self.assignment.samples_dir / _MAKING
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        super().sample_image_inference(
+            accelerator, args, transformer, dit_dtype, vae, str(folder), sample_parameter, epoch, steps
+        )
+        index = int(sample_parameter.get("enum", 0))
+        for path in _named(sorted(folder.rglob("*.*")), self.assignment.samples_dir, step=steps, index=index):
+            report = SampleReport(
+                index=index,
+                num=self._num_in_pass,
+                prompt=str(sample_parameter.get("prompt", "")),
+                seed=int(sample_parameter.get("seed") or 0),
+                path=path,
+                seconds=time.perf_counter() - start_s,
+            )
+            self.assignment.listener.on_sample(steps, report=report)
+        shutil.rmtree(folder, ignore_errors=True)
+        # The trainer has made this folder for every pass; nothing is put there.
+        if not any(Path(save_dir).iterdir()):
+            Path(save_dir).rmdir()
+
+    def on_post_save(
+        self,
+        args: Any,
+        accelerator: Any,
+        network: Any,
+        transformer: Any,
+        ckpt_name: str,
+        save_dtype: Any,
+        metadata: Any,
+        force_sync_upload: bool,
+    ) -> None:
+        """Tell of a LoRA file; writing it is no part of a step's time."""
+        super().on_post_save(
+            args, accelerator, network, transformer, ckpt_name, save_dtype, metadata, force_sync_upload
+        )
+        path = Path(args.output_dir) / ckpt_name
+        self.assignment.listener.on_checkpoint(int(metadata.get("ss_steps", 0)), path=path)
+        self._mark_s = time.perf_counter()
+
+
+def _named(made: list[Path], folder: Path, *, step: int, index: int) -> list[Path]:
+    """Move what was made to its place, and give the new paths."""
+    named: list[Path] = []
+    for number, path in enumerate(made):
+        layer = f"_layer_{number:02d}" if len(made) > 1 else ""
+        target = folder / f"step_{step:06d}_prompt_{index:02d}{layer}{path.suffix}"
+        path.replace(target)
+        named.append(target)
+    return named
+
+
+HOOK = Seam(
+    number=13,
+    name="events",
+    overrides=(
+        method("on_train_start", "e582ace608b6429a8e52689f767056cf389bb225fb3bcfc9e564c69034320876"),
+        method("process_batch", "ee21ea13a00cc5864d078dc8b52aad66840d7a2753e5f47eead609405fbc089c"),
+        method("on_post_optimizer_step", "90e8d995bb685d2b1a26656456fc878df73dffc3625238a0e4c8557c40d4580e"),
+        method("sample_images", "8e1311aeec4ef72b930419c510180ef2ab1891216d21cc6d78110bab4a43021c"),
+        method("sample_image_inference", "f34e16fa25d41dd05bc74a29547c88d39187af9397e38cd2aea5181e2863d35a"),
+        method("on_post_save", "9c195f57b0ffa7eb109d35d594a6b1f1edc8d21a5a060b8ad8f7ea1345f409b2"),
+    ),
+    reason="Progress is for people: a bar on the console.",
+    prevents="A window would have to read numbers from text that changes with every version.",
+    upstream_revision=REVISION,
+    mixin=Events,
+)

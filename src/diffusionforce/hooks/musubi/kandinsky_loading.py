@@ -1,0 +1,53 @@
+"""17: Kandinsky 5 is read into RAM as well."""
+
+from typing import Any
+
+from diffusionforce.hooks.hook import Target
+from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer
+from diffusionforce.hooks.seam import Seam
+
+
+class KandinskyLoading(EngineTrainer):
+    """Its loader does not use the device that it is given, but reads into RAM where blocks are to be swapped."""
+
+    def load_transformer(
+        self,
+        accelerator: Any,
+        args: Any,
+        dit_path: str,
+        attn_mode: str,
+        split_attn: bool,
+        loading_device: Any,
+        dit_weight_dtype: Any,
+    ) -> Any:
+        """Load it as if blocks were to be swapped, and keep it where it is put then."""
+        usual = args.blocks_to_swap
+        args.blocks_to_swap = 1
+        try:
+            transformer = super().load_transformer(
+                accelerator, args, dit_path, attn_mode, split_attn, loading_device, dit_weight_dtype
+            )
+        finally:
+            args.blocks_to_swap = usual
+        # Called at samples whenever the first parameter is on another device than the trainer's.
+        transformer.move_to_device_except_swap_blocks = lambda device: None  # pyright: ignore
+        return transformer
+
+
+HOOK = Seam(
+    number=17,
+    name="kandinsky-loading",
+    overrides=(
+        (
+            Target(
+                module="musubi_tuner.kandinsky5_train_network",
+                attribute="Kandinsky5NetworkTrainer.load_transformer",
+            ),
+            "42c4b0713abe289a3328fa1117fe3cad6df98d7bcd745749cf1ff540eb88f295",
+        ),
+    ),
+    reason="The loader of Kandinsky 5 puts the whole model on the training device, and its samples do so again.",
+    prevents="The first card runs out of memory when the model is loaded, or at the first sample.",
+    upstream_revision=REVISION,
+    mixin=KandinskyLoading,
+)

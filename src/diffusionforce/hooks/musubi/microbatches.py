@@ -1,0 +1,163 @@
+"""7: a step's batches are cut into pieces that pass through the devices at the same time.
+
+The trainer calls `process_batch` for each batch, and then runs the backward pass of the loss that it is given. Here
+both happen inside: the pieces run by a schedule, gradients are in place when the method returns, and the trainer is
+given the loss as a leaf, whose backward pass changes nothing.
+
+With gradient accumulation the batches of a step are such pieces too. A batch whose step is not complete waits for the
+rest, unless nothing is known yet that could be shown as its loss.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from diffusionforce.hooks.musubi.block_routing import BlockRouting
+from diffusionforce.hooks.musubi.upstream import REVISION, method
+from diffusionforce.hooks.seam import Seam
+from diffusionforce.pipeline.schedule.simulation import Timeline
+
+STEP_LOSS = "loss/step"
+"""Among the metrics of the batch that completes a step: the mean loss of all its pictures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """One micro-batch."""
+
+    loss: Callable[[], Any]
+    """Runs the forward pass; gives the mean loss of its pictures, and metrics."""
+    weight: float
+    """Its share of the step."""
+
+
+class Microbatches(BlockRouting):
+    """Runs the pieces of a step together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: list[Piece] = []
+        self._ran: list[tuple[float, float]] = []
+        """(loss, weight) of the pieces of this step that have run."""
+        self._shown_loss: float | None = None
+        self._num_runs = 0
+
+    def process_batch(
+        self,
+        args: Any,
+        accelerator: Any,
+        transformer: Any,
+        network: Any,
+        batch: dict[str, Any],
+        latents: Any,
+        noise: Any,
+        noise_scheduler: Any,
+        dit_dtype: Any,
+        network_dtype: Any,
+        vae: Any,
+        global_step: int,
+    ) -> tuple[Any, dict[str, float]]:
+        """Run the batch, with those that wait for it, or let it wait."""
+        # Drawn for the whole batch: into how many pieces it is cut must not change what is drawn.
+        noisy, timesteps = self.get_noisy_model_input_and_timesteps(
+            args, noise, latents, batch["timesteps"], noise_scheduler, accelerator.device, dit_dtype
+        )
+        if self.needs_other_expert():
+            self._run_waiting(args, accelerator)
+            self.switch_expert(args, accelerator, transformer)
+
+        def loss_of(rows: slice) -> Callable[[], Any]:
+            def run() -> Any:
+                part = {name: _rows(value, rows, len(latents)) for name, value in batch.items()}
+                output = self.call_dit(
+                    args,
+                    accelerator,
+                    transformer,
+                    latents[rows],
+                    part,
+                    noise[rows],
+                    noisy[rows],
+                    timesteps[rows],
+                    network_dtype,
+                )
+                return self.compute_loss(
+                    args, output, timesteps[rows], noise_scheduler, dit_dtype, network_dtype, global_step
+                )
+
+            return run
+
+        for rows in _cuts(len(latents), self.assignment.num_pieces):
+            share = (rows.stop - rows.start) / len(latents) / args.gradient_accumulation_steps
+            self._waiting.append(Piece(loss=loss_of(rows), weight=share))
+        if not accelerator.sync_gradients and self._shown_loss is not None:
+            return _leaf(self._shown_loss, accelerator.device), {}
+        self._run_waiting(args, accelerator)
+        total = sum(weight for _, weight in self._ran)
+        self._shown_loss = sum(loss * weight for loss, weight in self._ran) / total
+        if not accelerator.sync_gradients:
+            return _leaf(self._shown_loss, accelerator.device), {}
+        self._ran.clear()
+        return _leaf(self._shown_loss, accelerator.device), {STEP_LOSS: self._shown_loss}
+
+    def timeline(self) -> Timeline | None:
+        """What each device did in the last step."""
+        return self.executor.timeline() if self.executor is not None else None
+
+    def _run_waiting(self, args: Any, accelerator: Any) -> None:
+        """Run forward and backward of all pieces that wait."""
+        pieces, self._waiting = self._waiting, []
+        if not pieces:
+            return
+        assert self.executor is not None, "the blocks are wrapped before the first step"
+        self._num_runs += 1
+        self.is_running_pieces = True
+        try:
+            results = self.executor.step(
+                self.assignment.order(self.assignment.placement, len(pieces)),
+                microbatches=[piece.loss for piece in pieces],
+                weights=[piece.weight for piece in pieces],
+                scale=accelerator.scaler.get_scale() if accelerator.scaler is not None else 1.0,
+                seeds=self._seeds(args, len(pieces)),
+                record=True,
+            )
+        finally:
+            self.is_running_pieces = False
+        self._ran += [(result[0].item(), piece.weight) for result, piece in zip(results, pieces, strict=True)]
+
+    def _seeds(self, args: Any, num: int) -> list[int] | None:
+        """Of each piece's dropout, if there is any: what is dropped must not depend on the schedule."""
+        has_dropout = args.network_dropout or any("dropout" in text for text in args.network_args or ())
+        if not has_dropout:
+            return None
+        return [(args.seed * 1_000_003 + self._num_runs * 1_009 + index) % 2**63 for index in range(num)]
+
+
+def _cuts(num: int, num_pieces: int) -> list[slice]:
+    """Rows of each piece; the first are one larger where it does not divide."""
+    return [slice(int(part[0]), int(part[-1]) + 1) for part in torch.arange(num).tensor_split(min(num, num_pieces))]
+
+
+def _rows(value: Any, rows: slice, num: int) -> Any:
+    """Those rows of what has one for each picture: a tensor, or a list of tensors of different lengths."""
+    return value[rows] if isinstance(value, (torch.Tensor, list)) and len(value) == num else value  # pyright: ignore
+
+
+def _leaf(loss: float, device: torch.device) -> torch.Tensor:
+    """A loss whose backward pass changes nothing."""
+    return torch.tensor(loss, device=device, requires_grad=True)
+
+
+HOOK = Seam(
+    number=7,
+    name="microbatches",
+    overrides=(
+        method("process_batch", "ee21ea13a00cc5864d078dc8b52aad66840d7a2753e5f47eead609405fbc089c"),
+        method("_run_training_loop", "6187d0a5ef6d04590766411397c6ea98a8417f842a4205730f19204dbdae63c0"),
+    ),
+    reason="A batch runs as one, and the next begins when it is done.",
+    prevents="While one card computes, the other waits: two cards are no faster than one.",
+    upstream_revision=REVISION,
+    mixin=Microbatches,
+)

@@ -1,0 +1,322 @@
+"""Trains a tiny model of one of the engine's families in a process of its own, in several ways, and compares them.
+
+    python -m tests.support.musubi_runs FAMILY FOLDER
+
+prints one JSON object: for every way the losses, what differs from the engine's own trainer, and what was told.
+"""
+
+import contextlib
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.state import AcceleratorState
+from safetensors.torch import load_file
+from tests.support.musubi_families import FAMILIES, TinyFamily, without_zeros, write_caches
+from tests.support.musubi_process import import_on_processor
+from tests.support.musubi_recording import GRADIENTS
+from tests.support.virtual_devices import VirtualDevices, crossings
+
+from diffusionforce.engines.musubi import open_engine
+from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, StepReport, interleaved_order
+from diffusionforce.hooks.musubi.catalogue import hooks_for
+from diffusionforce.pipeline.placement import Placement, even_placement
+from diffusionforce.pipeline.schedule.generators import Costs, Op, turns
+
+RANK = 4
+
+
+@dataclass
+class Notes:
+    """A listener that remembers."""
+
+    stop_after: int = 0
+    stop_requested: bool = False
+    save_at: int = 0
+    events: list[str] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    timelines: int = 0
+    _step: int = 0
+
+    def take_save_request(self) -> bool:
+        return bool(self.save_at) and self._step == self.save_at
+
+    def take_sample_request(self) -> bool:
+        return False
+
+    def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
+        self.events.append(f"placed {len(blocks)}")
+
+    def on_step(self, step: int, *, num_steps: int, report: StepReport) -> None:
+        self.events.append(f"step {step} of {num_steps}")
+        self.losses.append(report.loss)
+        self.timelines += report.timeline is not None
+        self._step = step
+        self.stop_requested = self.stop_requested or step == self.stop_after
+
+    def on_sample(self, step: int, *, report: SampleReport) -> None:
+        self.events.append(f"sample {step} {report.index} {report.path.name}")
+
+    def on_checkpoint(self, step: int, *, path: Path) -> None:
+        self.events.append(f"checkpoint {step} {path.name}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """One run."""
+
+    losses: list[float]
+    gradients: list[list[torch.Tensor | None]]
+    lora: dict[str, torch.Tensor]
+    notes: Notes
+
+
+class Bench:
+    """Runs one family in a folder.
+
+    Args:
+        family: The family.
+        folder: An empty folder for weights, caches and results.
+    """
+
+    def __init__(self, family: TinyFamily, folder: Path) -> None:
+        self.family, self.folder = family, folder
+        self._script = importlib.import_module(f"musubi_tuner.{family.script}_train_network")
+        self._own_options = family.prepare(folder)
+        self._num_runs = 0
+
+    def train(
+        self,
+        *,
+        base: Callable[[type[Any]], type[Any]] = lambda trainer: trainer,
+        assignment: Assignment | None = None,
+        options: Sequence[str] = (),
+        batch_size: int = 1,
+        num_pictures: int = 4,
+    ) -> Result:
+        """Train once.
+
+        Args:
+            base: Changes the engine's trainer class.
+            assignment: For the hooks; None: the engine's own trainer without any.
+            options: Further options of the engine.
+            batch_size: Pictures of a batch.
+            num_pictures: Pictures of the dataset.
+        """
+        self._num_runs += 1
+        GRADIENTS.clear()
+        AcceleratorState._reset_state(True)  # It keeps the device of the first run of a process.
+        output = self.folder / f"out{self._num_runs}"
+        args = self._args(output, options, batch_size=batch_size, num_pictures=num_pictures)
+        trainer_class = base(self._loading(getattr(self._script, self.family.trainer)))
+        notes = Notes()
+        if assignment is None:
+            with _plain_losses(trainer_class, notes) as recording:
+                recording().train(args)
+        else:
+            assert isinstance(assignment.listener, Notes)
+            notes = assignment.listener
+            train_hooked(trainer_class, args, assignment, script=self.family.script)
+        last = output / "tiny.safetensors"
+        return Result(
+            losses=notes.losses,
+            gradients=list(GRADIENTS),
+            lora=load_file(last) if last.exists() else {},
+            notes=notes,
+        )
+
+    def _args(self, output: Path, options: Sequence[str], *, batch_size: int, num_pictures: int) -> Any:
+        parser = importlib.import_module("musubi_tuner.training.parser_common").setup_parser_common()
+        parser = getattr(self._script, self.family.setup)(parser)
+        caches = self.folder / f"cache{num_pictures}x{batch_size}" / "dataset.toml"
+        if not caches.exists():
+            write_caches(self.family, self.folder, num=num_pictures, batch_size=batch_size)
+        args = parser.parse_args(
+            [
+                *(
+                    "--dit",
+                    "none",
+                    "--dataset_config",
+                    str(caches),
+                    "--sdpa",
+                    "--mixed_precision",
+                    self.family.mixed_precision,
+                ),
+                *("--gradient_checkpointing", "--network_module", self.family.network_module),
+                *("--network_dim", str(RANK), "--network_alpha", str(RANK), "--learning_rate", "1e-3"),
+                *("--optimizer_type", "tests.support.musubi_recording.RecordingAdamW"),
+                *("--max_data_loader_n_workers", "0", "--seed", "1"),
+                *("--output_dir", str(output), "--output_name", "tiny"),
+                *self.family.options,
+                *self._own_options,
+                *options,
+            ]
+        )
+        for name, value in self.family.settle.items():
+            setattr(args, name, value)
+        return args
+
+    def _loading(self, trainer: type[Any]) -> type[Any]:
+        """The trainer, with a tiny model in place of the one that it would read from a file."""
+        build = self.family.model
+        if build is None:
+            return trainer
+
+        class Loading(trainer):
+            dit_conf = None
+
+            def load_transformer(self, *args: Any) -> Any:
+                torch.manual_seed(0)
+                return without_zeros(build()).to(args[5])
+
+        return Loading
+
+
+@contextlib.contextmanager
+def _plain_losses(trainer: type[Any], notes: Notes) -> Iterator[type[Any]]:
+    """The trainer, noting the mean loss of every step."""
+    losses: list[float] = []
+
+    class Noting(trainer):
+        def process_batch(self, *args: Any) -> Any:
+            loss, metrics = super().process_batch(*args)
+            losses.append(loss.item())
+            return loss, metrics
+
+        def on_post_optimizer_step(self, *args: Any) -> None:
+            super().on_post_optimizer_step(*args)
+            if args[4]:
+                notes.losses.append(sum(losses) / len(losses))
+                losses.clear()
+
+    yield Noting
+
+
+def train_hooked(trainer_class: type[Any], args: Any, assignment: Assignment, *, script: str) -> Any:
+    """Train with the hooks that an assignment needs."""
+    hooks = hooks_for(script=script, home=str(assignment.placement.devices[0]), is_split=assignment.is_split)
+    with hooks.apply():
+        trainer = hooks.trainer_class(trainer_class)()
+        trainer.assignment = assignment
+        try:
+            with contextlib.ExitStack() as stack:
+                for context in assignment.contexts:
+                    stack.enter_context(context())
+                trainer.train(args)
+        finally:
+            trainer.release()
+    return trainer
+
+
+def pieces_in_turn(num_pieces: int) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer with its batches cut into pieces that run one after the other, on one device."""
+
+    def change(trainer: type[Any]) -> type[Any]:
+        class InTurn(trainer):
+            def process_batch(self, args: Any, accelerator: Any, transformer: Any, network: Any, *rest: Any) -> Any:
+                batch, latents, noise, scheduler, dit_dtype, network_dtype, _, step = rest
+                noisy, timesteps = self.get_noisy_model_input_and_timesteps(
+                    args, noise, latents, batch["timesteps"], scheduler, accelerator.device, dit_dtype
+                )
+                total = 0.0
+                for rows in torch.arange(len(latents)).tensor_split(num_pieces):
+                    cut = slice(int(rows[0]), int(rows[-1]) + 1)
+                    part = {k: v[cut] if v is not None and len(v) == len(latents) else v for k, v in batch.items()}
+                    given = (latents[cut], part, noise[cut], noisy[cut].detach().clone(), timesteps[cut])
+                    output = self.call_dit(args, accelerator, transformer, *given, network_dtype)
+                    loss, _ = self.compute_loss(args, output, timesteps[cut], scheduler, dit_dtype, network_dtype, step)
+                    weight = len(rows) / len(latents)
+                    (loss * (weight / args.gradient_accumulation_steps)).backward()
+                    total += loss.item() * weight
+                return torch.tensor(total, requires_grad=True), {}
+
+        return InTurn
+
+    return change
+
+
+def two_devices(num_blocks: int, *, virtual: bool, chunks: int = 1, pieces: int = 1, order: Any = None) -> Assignment:
+    """Two logical devices on the processor; virtual ones refuse to be mixed, as cards do."""
+    devices = ["cpu:0", "cpu:1"] if virtual else ["cpu", "cpu"]
+    return Assignment(
+        placement=even_placement(num_blocks, devices, chunks_per_stage=chunks),
+        block_lists=(),
+        listener=Notes(),
+        samples_dir=Path(),
+        num_pieces=pieces,
+        order=order or interleaved_order,
+        contexts=(VirtualDevices,) if virtual else (),
+    )
+
+
+def turns_order(placement: Placement, num_microbatches: int) -> Sequence[Op]:
+    """One micro-batch after the other."""
+    return turns(Costs.equal(placement.stage_of_chunk), num_microbatches=num_microbatches)
+
+
+def differences(one: Result, other: Result) -> dict[str, Any]:
+    """How far two runs are apart; gradients relative to the largest entry of each."""
+    worst, missing = 0.0, 0
+    for mine, theirs in zip(one.gradients, other.gradients, strict=True):
+        for a, b in zip(mine, theirs, strict=True):
+            if a is None or b is None:
+                missing += (a is None) != (b is None)
+                continue
+            worst = max(worst, ((a - b).abs().max() / b.abs().max().clamp_min(1e-30)).item())
+    lora = [(one.lora[key].float() - other.lora[key].float()).abs().max().item() for key in other.lora]
+    return {
+        "losses": one.losses,
+        "expected_losses": other.losses,
+        "num_steps": len(one.gradients),
+        "num_gradients": sum(gradient is not None for gradient in one.gradients[-1]),
+        "missing": missing,
+        "gradients": worst,
+        "lora": max(lora, default=None) if one.lora.keys() == other.lora.keys() else "other keys",
+        "events": one.notes.events,
+    }
+
+
+def compare(name: str, folder: Path) -> dict[str, Any]:
+    """Train a family by the engine alone and on two devices, in turns and interleaved."""
+    family = FAMILIES[name]
+    bench = Bench(family, folder)
+    num_blocks = family.num_blocks
+    answer: dict[str, Any] = {}
+    accumulate = ("--gradient_accumulation_steps", "2", "--max_train_steps", "3")
+    whole = bench.train(options=accumulate)
+    for label, order in (("turns", turns_order), ("interleaved", None)):
+        crossings.clear()
+        assignment = two_devices(num_blocks, virtual=True, chunks=2, order=order)
+        assignment.block_lists = family.block_lists
+        answer[f"accumulated, {label}"] = differences(bench.train(assignment=assignment, options=accumulate), whole)
+        answer[f"accumulated, {label}"]["crossings"] = len(crossings)
+    batched = ("--max_train_steps", "2")
+    # A picture each: Kandinsky 5 calls its model once for every picture of a batch.
+    pieces = bench.train(base=pieces_in_turn(2), options=batched, batch_size=2)
+    assignment = two_devices(num_blocks, virtual=True, pieces=2)
+    assignment.block_lists = family.block_lists
+    crossings.clear()
+    answer["cut, interleaved"] = differences(bench.train(assignment=assignment, options=batched, batch_size=2), pieces)
+    answer["cut, interleaved"]["crossings"] = len(crossings)
+    return answer
+
+
+def main() -> None:
+    """Compare, and print what came out."""
+    open_engine()
+    import_on_processor()
+    # A parameter that moves to a virtual device becomes a tensor of another class.
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    answer = compare(name, folder)
+    sys.stdout.write(f"\n{json.dumps(answer)}\n")
+
+
+if __name__ == "__main__":
+    main()

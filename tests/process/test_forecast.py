@@ -58,7 +58,7 @@ def test_json_is_one_record(home: Path, tmp_path: Path) -> None:
 
 
 def test_the_processor_needs_ram(home: Path, tmp_path: Path) -> None:
-    code, stdout, stderr = cli(home, tmp_path, "pocket-demo", "--devices", "cpu", "--rig", "this")
+    code, stdout, stderr = cli(home, tmp_path, "pocket-demo", "--devices", "cpu", "--rig", "this", "--measure")
     assert (code, stderr) == (0, "")
     assert "Recommended: on the processor, fp32 weights, 1 micro-batch." in stdout
     assert "of RAM" in stdout
@@ -103,6 +103,7 @@ def test_what_does_not_fit_is_refused_with_exit_code_1(home: Path, tmp_path: Pat
         ),
         (["pocket-demo", "--rig", "3090", "--ram", "lots"], "--ram is 'lots'.", "like 64"),
         (["pocket-demo", "--rig", "3090", "--ram", "nan"], "--ram is 'nan'.", "like 64"),
+        (["pocket-demo", "--rig", "3090", "--measure"], "--measure is for the cards that are here.", "--rig"),
         (["pocket-demo", "--ram", "64"], "--ram goes with --rig NAMES.", ""),
         (["pocket-demo", "--rig", "3090", "--dataset", "nowhere"], "The dataset folder", "Check the path."),
         (["broken.toml", "--rig", "3090"], "broken.toml is not valid TOML", ""),

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rig", metavar="NAMES", help='cards to plan for, like "RTX 5080, RTX 4060 Ti 16GB x4"; this is what is here'
     )
     parser.add_argument("--ram", metavar="GB", help="RAM of the rig that --rig names")
+    parser.add_argument("--measure", action="store_true", help="measure the cards here first, once for good")
     parser.add_argument("--all", action="store_true", help="list every way to train, not only the best of each kind")
     parser.add_argument("--json", action="store_true", help="print the forecast as one JSON record")
     parser.set_defaults(execute=run)
@@ -49,12 +50,14 @@ def run(options: argparse.Namespace) -> int:
     """
     rig = "" if options.rig is None or options.rig.strip().lower() == THIS_RIG else _rig(options.rig)
     ram_gib = _ram_gib(options, has_rig=bool(rig))
+    if options.measure and rig:
+        raise ProfileError("--measure is for the cards that are here.", hint="Leave --rig out.")
     with tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
         job_file = Path(folder, "forecast.job.toml")
         job = _job(options, no_dataset=Path(folder, "no pictures"))
         _require_pictures(job, no_dataset=Path(folder, "no pictures"))
         write_job(job_file, job)
-        forecast, line = _answer(forecast_command(job_file, rig=rig, ram_gib=ram_gib))
+        forecast, line = _answer(forecast_command(job_file, rig=rig, ram_gib=ram_gib, measures=options.measure))
     if options.json:
         write_bytes(line)
     else:

@@ -19,16 +19,20 @@ def child_command(job_file: Path) -> list[str]:
     return [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer", str(job_file)]
 
 
-def forecast_command(job_file: Path, *, rig: str = "", ram_gib: float | None = None) -> list[str]:
+def forecast_command(
+    job_file: Path, *, rig: str = "", ram_gib: float | None = None, measures: bool = False
+) -> list[str]:
     """Return the command line of a process that forecasts a job and answers with one JSON object.
 
     Args:
         job_file: The job. The child leaves the file where it is.
         rig: Cards of a rig that is not here; empty takes those that are.
         ram_gib: RAM of that rig, in units of 2^30 bytes; None takes what such rigs usually have.
+        measures: Whether the cards that are here are measured first, which takes some seconds and is remembered.
     """
     command = [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer.forecasting", str(job_file)]
     command += [f"--rig={rig}"] if rig else []
+    command += ["--measure"] if measures else []
     return command + ([f"--ram={ram_gib}"] if ram_gib is not None else [])
 
 

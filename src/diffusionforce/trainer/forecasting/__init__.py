@@ -6,7 +6,8 @@ the planner which of all ways fits and is fastest. `forecast_job` is the way in;
 
 - `rigs`: the cards that are here, or a rig out of the catalogue.
 - `traces`: footprints, remembered in the data folder.
-- `speeds`: seconds from calibration, or from data sheets.
+- `card_speeds`, `measuring`: what the cards here were measured to deliver.
+- `speeds`: a model's seconds on the cards.
 - `judging`: the pipeline's clock and the walked forecast, for the placements that the planner likes best.
 - `answer`: the result as the record that window and command line read.
 """

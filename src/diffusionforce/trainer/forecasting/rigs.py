@@ -11,6 +11,7 @@ from typing import TypeVar
 from diffusionforce.errors import DeviceError
 from diffusionforce.job.profile import MemorySettings
 from diffusionforce.rig import GIB, Card, in_gb, read_cards, read_machine
+from diffusionforce.trainer.forecasting.card_speeds import CardSpeed, CardSpeeds
 from diffusionforce.ugpum.allocator import (
     WorkspaceSizes,
     allocatable_bytes,
@@ -29,6 +30,7 @@ IMAGINED_RAM_GIB = 64
 """RAM of a rig that is not here, unless it is said."""
 PROCESSOR = "cpu"
 _WIDEST_LINK_LANES = 16
+MEASURED = ", measured"
 
 _Any = TypeVar("_Any")
 
@@ -48,7 +50,9 @@ class Rig:
     sheets: tuple[CatalogueCard | None, ...]
     """Their data sheets; None where the card is not in the catalogue."""
     names: tuple[str, ...] = ()
-    """What the calibration knows them by; empty for a rig that is not here."""
+    """What tells these very cards, and what is known of them, from all others; empty for a rig that is not here."""
+    speeds: tuple[CardSpeed, ...] = ()
+    """What they were measured to deliver; empty where one of them was not."""
     on_cards: bool = True
     """False where the processor does everything, which is then the only card, with RAM as its memory."""
     is_here: bool
@@ -58,6 +62,20 @@ class Rig:
     ram_free_bytes: int
     """What of RAM may be used at all."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def flops(self) -> tuple[float | None, ...]:
+        """Operations a second that training reaches on each card, measured or by data sheet; None where unknown."""
+        if self.speeds:
+            return tuple(speed.flops for speed in self.speeds)
+        return tuple(sheet.reached_flops if sheet is not None else None for sheet in self.sheets)
+
+    @property
+    def crossings_bytes_per_s(self) -> tuple[float, ...]:
+        """What a boundary crosses with, to or from each card; 0 where it is not known."""
+        if self.speeds:
+            return tuple(speed.crossing_bytes_per_s for speed in self.speeds)
+        return tuple(card.link_bytes_per_s for card in self.cards)
 
     def with_process(self, ram_bytes: int) -> "Rig":
         """The rig with what the process holds in RAM whatever the plan, which leaves less for blocks or for all."""
@@ -130,14 +148,18 @@ def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | Non
     chosen = _chosen(visible, devices)
     machine = read_machine()
     given = _given(budgets([card for _, card in chosen]), memory)
-    links = [_link_bytes_per_s(card) for _, card in chosen]
+    names = [f"{card.name} {card.uuid.removeprefix('GPU-')} driver {card.driver_version}" for _, card in chosen]
+    speeds = _measured_speeds(names)
+    links = [speed.paging_bytes_per_s for speed in speeds] or [_link_bytes_per_s(card) for _, card in chosen]
     return Rig(
         shown=tuple(_shown(index, budget) for (index, _), budget in zip(chosen, given, strict=True)),
         cards=_plan_cards(given, links),
         workspaces=tuple(_workspaces(card.compute_capability) for _, card in chosen),
         extra_bytes=(0,) * len(chosen),
         sheets=tuple(card_like(card.name, total_bytes=card.total_bytes) for _, card in chosen),
-        names=tuple(f"{card.name} {card.uuid.removeprefix('GPU-')} driver {card.driver_version}" for _, card in chosen),
+        # What runs taught about times out of a data sheet says nothing about measured ones.
+        names=tuple(f"{name}{MEASURED}" if speeds else name for name in names),
+        speeds=speeds,
         is_here=True,
         ram_total_bytes=machine.ram_total_bytes,
         ram_usable_bytes=usable_ram_bytes(
@@ -145,6 +167,13 @@ def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | Non
         ),
         ram_free_bytes=machine.ram_available_bytes - ram_reserve_bytes(machine.ram_total_bytes),
     )
+
+
+def _measured_speeds(names: Sequence[str]) -> tuple[CardSpeed, ...]:
+    """What all of these cards were measured to deliver; empty where one of them was not."""
+    known = CardSpeeds()
+    found = [known.find(name) for name in names]
+    return tuple(speed for speed in found if speed is not None) if all(found) else ()
 
 
 def rig_imagined(

@@ -1,4 +1,4 @@
-"""How long a model's blocks take on the cards of a rig: from data sheets, or as good as unknown."""
+"""How long a model's blocks take on the cards of a rig: measured, from data sheets, or as good as unknown."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ def timed_variants(
         rig: The cards.
         lesson: What earlier runs taught.
     """
-    reached = [sheet.reached_flops for sheet in rig.sheets if sheet is not None]
+    reached = [flops for flops in rig.flops if flops is not None]
     is_known = len(reached) == len(rig.cards)
     variants = [
         replace(
@@ -45,7 +45,7 @@ def timed_variants(
     ]
     if lesson is not None:
         return [lesson.on_variant(variant) for variant in variants], "measured"
-    return variants, "catalogue" if is_known else "unknown"
+    return variants, "measured" if rig.speeds else "catalogue" if is_known else "unknown"
 
 
 def _rated(
@@ -54,7 +54,7 @@ def _rated(
     return rated_variant(
         footprint,
         flops=flops,
-        link_bytes_per_s=[card.link_bytes_per_s for card in rig.cards],
+        link_bytes_per_s=rig.crossings_bytes_per_s,
         weights=variant.weights,
         num_microbatches=variant.num_microbatches,
         sampling=sampling,

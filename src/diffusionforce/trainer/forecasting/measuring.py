@@ -1,0 +1,116 @@
+"""Measures the cards of this machine: one block of a large model's kind on each, and the links between all of them.
+
+The block is smaller than those of the largest models, so that it fits a card of 8 GB that shows a desktop as well, and
+its matrix products are large enough to be limited by the card and not by whoever issues them.
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from diffusionforce.errors import DeviceError
+from diffusionforce.pipeline.bench.model import BenchmarkModel, BenchmarkShape, WanShapedBlock, random_batch
+from diffusionforce.pipeline.splitter.calibration import LinkRates, time_block, time_links
+from diffusionforce.pipeline.tracer.trace import Subject, trace_training
+from diffusionforce.trainer.forecasting.card_speeds import CardSpeed, CardSpeeds
+from diffusionforce.trainer.forecasting.rigs import MEASURED, Rig
+
+PROBE = BenchmarkShape(num_blocks=2, width=3072, feed_forward_width=8192, num_heads=24)
+PROBE_TOKENS = 2048
+_BOUNDARY_BYTES = 42 << 20
+"""What crosses for a picture of 1024 x 1024 in a model of 14 billion parameters."""
+
+
+def measure_rig(rig: Rig, *, speeds: CardSpeeds | None = None) -> None:
+    """Measure the cards of this machine and remember what was found.
+
+    Args:
+        rig: The cards that are here.
+        speeds: Where it is remembered. None: in the data folder.
+
+    Raises:
+        DeviceError: PyTorch does not see a card that the driver shows, or a card has no room for the block.
+    """
+    devices = [_device_of(name) for name in rig.names]
+    found = measured(devices)
+    names = [name.removesuffix(MEASURED) for name in rig.names]
+    (speeds or CardSpeeds()).keep(dict(zip(names, found, strict=True)))
+
+
+def measured(
+    devices: Sequence[torch.device],
+    *,
+    shape: BenchmarkShape = PROBE,
+    num_tokens: int = PROBE_TOKENS,
+    boundary_bytes: int = _BOUNDARY_BYTES,
+) -> list[CardSpeed]:
+    """Measure devices.
+
+    Args:
+        devices: All that will work together.
+        shape: Sizes of the block.
+        num_tokens: Tokens that it is given.
+        boundary_bytes: Size of what is sent across.
+
+    Raises:
+        DeviceError: A card has no room for the block.
+    """
+    flops = _block_flops(shape, num_tokens)
+    links = time_links(devices, boundary_bytes=boundary_bytes)
+    return [
+        CardSpeed(
+            flops=flops / _block_s(device, shape, num_tokens),
+            paging_bytes_per_s=links.paging_bytes_per_s[index],
+            crossing_bytes_per_s=_crossing(links, index, boundary_bytes),
+        )
+        for index, device in enumerate(devices)
+    ]
+
+
+def _block_s(device: torch.device, shape: BenchmarkShape, num_tokens: int) -> float:
+    dtype = shape.dtype
+    try:
+        block = WanShapedBlock(shape, device)
+        x = torch.randn(1, num_tokens, shape.width, device=device).to(dtype)
+        modulation = torch.zeros(1, 6, shape.width, device=device, dtype=dtype)
+        text = random_batch(shape, num_tokens=num_tokens, device=device).text
+        times = time_block(block, (x, modulation, text), {}, device=device)
+    except torch.OutOfMemoryError as error:
+        raise DeviceError(
+            f"{device} has no room to be measured.", hint="Close other programs that use the card.", detail=str(error)
+        ) from error
+    return times.forward_s + times.backward_s
+
+
+def _block_flops(shape: BenchmarkShape, num_tokens: int) -> int:
+    """Multiplications and additions of a block, forward and backward, as a forecast counts them."""
+    trace = trace_training(
+        Subject(
+            make_model=lambda: BenchmarkModel(shape, home=torch.device("meta")),
+            blocks_of=lambda model: list(model.blocks),  # pyright: ignore[reportArgumentType]
+            make_batch=lambda device: random_batch(shape, num_tokens=num_tokens, device=device),
+            run=lambda model, batch: model.loss(batch),  # pyright: ignore[reportCallIssue]
+        )
+    )
+    last = trace.kinds[trace.kind_of_block[-1]]
+    return last.forward_flops + last.backward_flops
+
+
+def _crossing(links: LinkRates, index: int, boundary_bytes: int) -> float:
+    others = [other for other in range(len(links.crossing_s)) if other != index]
+    slowest_s = max(
+        (max(links.crossing_s[index][other], links.crossing_s[other][index]) for other in others), default=0.0
+    )
+    return boundary_bytes / slowest_s if slowest_s > 0 else 0.0
+
+
+def _device_of(name: str) -> torch.device:
+    """The device of a card, found by what the driver calls it."""
+    for index in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
+        if str(torch.cuda.get_device_properties(index).uuid) in name:
+            return torch.device("cuda", index)
+    raise DeviceError(
+        "PyTorch does not see a card that the driver shows, so it cannot be measured.",
+        hint="diffusionforce doctor says why a card is not seen.",
+        detail=name,
+    )

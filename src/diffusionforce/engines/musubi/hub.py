@@ -29,6 +29,7 @@ _TOKEN_HINT = (
 def _network_errors() -> Iterator[type[Exception]]:
     """Yield what the libraries raise that speak to the network; which of them is used depends on the hub's version."""
     for module, name in (
+        ("httpx2", "TransportError"),
         ("httpx", "TransportError"),
         ("requests.exceptions", "RequestException"),
         ("huggingface_hub.errors", "XetDownloadError"),

@@ -8,6 +8,7 @@ measured in the same run: one card with everything resident, times the cards' jo
 Run it as a module: `python -m diffusionforce.pipeline.bench pipeline --device cpu,cpu --blocks 4 --width 64 ...`.
 """
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -186,6 +187,8 @@ class Bench:
             except torch.OutOfMemoryError:
                 allocated, reserved = self._rig.peaks()
                 problem = f"out of memory: {in_gib(allocated)} GiB allocated, {in_gib(reserved)} GiB held"
+        if measured is not None and not math.isfinite(measured.loss):
+            measured, problem = None, "the losses are no numbers, so its time says nothing"
         return Row(
             way=way,
             num_microbatches=num_microbatches,

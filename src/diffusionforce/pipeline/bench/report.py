@@ -79,6 +79,7 @@ class Row:
             "step_s": self.measured.step_s,
             "samples_per_s": self.num_microbatches / self.measured.step_s,
             "share_of_limit": self.share_of_limit,
+            "loss": self.measured.loss,
             "peak_bytes": self.measured.peak_bytes,
             "peak_reserved_bytes": self.measured.peak_reserved_bytes,
             "late_loads": self.measured.late_loads,

@@ -48,6 +48,10 @@ _COPIES_OF_TRAINED = 6
 """A trained parameter takes itself, a gradient, two moments of AdamW, and two more while AdamW steps."""
 
 
+RunStep = Callable[[bool], list[torch.Tensor]]
+"""Trains a step, recorded or not, and gives the micro-batches' losses."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measured:
     """What the steps of one row gave."""
@@ -55,6 +59,8 @@ class Measured:
     step_s: float
     """Median."""
     all_steps_s: tuple[float, ...]
+    loss: float
+    """Mean of the last step. Of no use but to see that numbers were computed: NaN is quicker."""
     peak_bytes: tuple[int, ...]
     """The most allocated on each card while steps ran; 0 on devices that do not count."""
     peak_reserved_bytes: tuple[int, ...]
@@ -153,7 +159,7 @@ class BenchRig:
     @contextlib.contextmanager
     def _arranged(
         self, cut: Cut, shares: Sequence[Share]
-    ) -> Iterator[tuple[Callable[[bool], None], Pager | None, StepExecutor | None]]:
+    ) -> Iterator[tuple[RunStep, Pager | None, StepExecutor | None]]:
         home = self.devices[cut.card_of_chunk[0]]
         for block in self.blocks:
             block.checkpointing = True
@@ -174,15 +180,18 @@ class BenchRig:
             optimizer = torch.optim.AdamW(trained_parameters(self.model), lr=1e-5, foreach=True)
             batches = [self._batch(number, home) for number in range(1 + max(op.microbatch for op in cut.order))]
 
-            def run_step(record: bool) -> None:
+            def run_step(record: bool) -> list[torch.Tensor]:
+                losses: list[torch.Tensor] = []
                 if executor is None:
                     for batch in batches:
-                        (self.model.loss(batch) / len(batches)).backward()
+                        losses.append(self.model.loss(batch))
+                        (losses[-1] / len(batches)).backward()
                 else:
                     functions = [lambda batch=batch: self.model.loss(batch) for batch in batches]
-                    executor.step(cut.order, microbatches=functions, record=record)
+                    losses = executor.step(cut.order, microbatches=functions, record=record)
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
+                return [loss.detach() for loss in losses]
 
             yield run_step, pager, executor
         for parameter in trained_parameters(self.model):
@@ -191,7 +200,7 @@ class BenchRig:
     def _timed_steps(
         self,
         cut: Cut,
-        run_step: Callable[[bool], None],
+        run_step: RunStep,
         pager: Pager | None,
         executor: StepExecutor | None,
         num_steps: int,
@@ -202,11 +211,12 @@ class BenchRig:
         self._synchronise()
         self._forget_peaks()
         seconds: list[float] = []
+        losses: list[torch.Tensor] = []
         held: dict[int, int] = {}
         marks = {1, 20, num_steps // 2, num_steps}
         for number in range(1, num_steps + 1):
             start_s = time.perf_counter()
-            run_step(False)
+            losses = run_step(False)
             self._synchronise()
             seconds.append(time.perf_counter() - start_s)
             if number in marks:
@@ -219,6 +229,7 @@ class BenchRig:
         return Measured(
             step_s=statistics.median(seconds),
             all_steps_s=tuple(seconds),
+            loss=statistics.mean(loss.item() for loss in losses),
             peak_bytes=peak,
             peak_reserved_bytes=reserved,
             held_bytes=tuple(held.items()),

@@ -8,7 +8,9 @@ from PIL import Image
 
 from diffusionforce.errors import UserError
 from diffusionforce.pipeline.bench.__main__ import main
+from diffusionforce.pipeline.bench.model import BenchmarkModel
 from diffusionforce.pipeline.bench.options import parse
+from diffusionforce.pipeline.bench.rig import BenchRig
 from diffusionforce.pipeline.bench.timeline import draw_timeline, timeline_record
 from diffusionforce.pipeline.schedule.simulation import Span, Timeline
 from diffusionforce.pipeline.schedule.ticks import Op
@@ -60,6 +62,15 @@ def test_every_schedule_is_a_row_and_a_picture(tmp_path: Path, capsys: pytest.Ca
     spans = json.loads((tmp_path / "times" / "interleaved-3.json").read_text())["spans"]
     assert len(spans) == 2 * 4 * 3 and {span["card"] for span in spans} == {0, 1}
     assert "of limit" in capsys.readouterr().out
+
+
+def test_a_row_whose_losses_are_no_numbers_has_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    plain = BenchmarkModel.loss
+    monkeypatch.setattr(BenchmarkModel, "loss", lambda model, batch: plain(model, batch) * float("nan"))
+    monkeypatch.setattr(BenchRig, "one_card_s", lambda _rig: 1.0)
+    path = tmp_path / "rows.jsonl"
+    assert main([*TINY, "--ways", "interleaved", "--microbatches", "2", "--json", str(path)]) == 0
+    assert "step_s" not in rows_of(path)["interleaved"] and "no numbers" in rows_of(path)["interleaved"]["problem"]
 
 
 def test_tight_budgets_are_paged_and_a_played_slow_card_gets_less(tmp_path: Path):

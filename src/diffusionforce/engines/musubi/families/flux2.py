@@ -159,6 +159,7 @@ def _family(
         picture_options={"model_version": version},
         caption_options={"model_version": version},
         sample_steps=sample_steps,
+        guidance_key="guidance_scale",
         sample_guidance=sample_guidance,
         eight_bit_captions="" if version == "dev" else "fp8_text_encoder",
         tokenizers=(tokenizer,),

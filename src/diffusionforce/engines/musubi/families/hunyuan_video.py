@@ -84,6 +84,8 @@ FAMILIES = (
         },
         picture_options={"vae_chunk_size": 32, "vae_tiling": True},
         sample_steps=20,
+        sample_guidance=6.0,
+        guidance_key="guidance_scale",
         makes="videos",
         eight_bit="plain",
         eight_bit_captions="fp8_llm",

@@ -117,13 +117,15 @@ def _family(
             "scheduler_scale": 10.0,
         },
         sample_steps=50,
+        guidance_key="guidance_scale",
         sample_guidance=5.0,
+        sample_inputs="picture" if "i2v" in task else "prompt",
         makes="videos",
         tokenizers=("Qwen/Qwen2.5-VL-7B-Instruct", "openai/clip-vit-large-patch14"),
         # The autoencoder is HunyuanVideo's; its weights are under their terms.
         licence_folders=("hunyuan_model",),
         blocks_to_swap_max=num_visual - 2,
-        validated="run tiny on two devices" if validated_tiny else "listed",
+        validated="trained tiny on two devices" if validated_tiny else "listed",
         traps=(
             "The two text encoders are whole folders, not single files.",
             "fp8_base without fp8_scaled is made fp8_scaled by the engine.",
@@ -175,6 +177,6 @@ FAMILIES = (
         text=44.1,
         num_visual=32,
         visual=59.7,
-        validated_tiny=False,
+        validated_tiny=True,
     ),
 )

@@ -105,6 +105,7 @@ FAMILIES = (
         },
         sample_steps=28,
         sample_guidance=5.5,
+        negative_prompt="",
         tokenizers=("Qwen/Qwen3-VL-4B-Instruct",),
         blocks_to_swap_max=26,
         validated="trained tiny on two devices",

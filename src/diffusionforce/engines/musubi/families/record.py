@@ -141,7 +141,10 @@ class Family:
         picture_options: Further options when pictures are prepared.
         caption_options: Further options when captions are prepared.
         sample_steps: Denoising steps of a sample that the documentation names.
-        sample_guidance: Classifier-free guidance of a sample; 1 is none.
+        sample_guidance: Guidance of a sample that the documentation names.
+        guidance_key: What the engine calls it in a prompt: given to the model, or classifier-free.
+        negative_prompt: What a prompt has to be given for guidance to work; None if the engine sees to it.
+        sample_inputs: What a sample is made from beside its prompt.
         makes: What it generates.
         trains_on: What a dataset for it holds.
         eight_bit: How its weights can be held in 8 bits: scaled by the engine, plain files only, already so, or not.
@@ -169,6 +172,9 @@ class Family:
     caption_options: Mapping[str, OptionValue] = field(default_factory=dict[str, OptionValue])
     sample_steps: int = 20
     sample_guidance: float = 1.0
+    guidance_key: Literal["guidance_scale", "cfg_scale"] = "cfg_scale"
+    negative_prompt: str | None = None
+    sample_inputs: Literal["prompt", "picture", "control picture"] = "prompt"
     makes: Literal["pictures", "videos"] = "pictures"
     trains_on: Literal["pictures", "pictures with control pictures", "videos"] = "pictures"
     eight_bit: Literal["scaled", "plain", "already", "no"] = "scaled"

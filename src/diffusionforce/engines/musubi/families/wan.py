@@ -131,6 +131,7 @@ def _family(
         picture_options={"i2v": True} if from_picture else {},
         sample_steps=sample_steps,
         sample_guidance=sample_guidance,
+        sample_inputs="picture" if from_picture else "prompt",
         makes="videos",
         eight_bit_captions="fp8_t5",
         keeps_precision=True,

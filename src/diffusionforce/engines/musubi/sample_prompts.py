@@ -1,0 +1,156 @@
+"""The prompts of samples as the engine takes them, each option in a prompt checked.
+
+The engine reads options out of prompts, like `--w 512`, and passes over those that it does not understand; even the
+beginning of a prompt like "d 5 ..." is an option to it. So prompts are read here, and handed over as a table, in which
+nothing is guessed.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from diffusionforce.engines.musubi.families import Family
+from diffusionforce.errors import ProfileError
+from diffusionforce.job import Profile
+
+_SIDE = 8
+"""Sides of a sample are a multiple of this many pixels."""
+_FRAMES = 4
+"""Frames of a sample are a multiple of this many, and one more."""
+_OPTION = re.compile(r"(?:^|\s)--(?=\S)")
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        number = int(text)
+        if not low <= number <= high:
+            raise ValueError(f"it has to be from {low} to {high}")
+        return number
+
+    return read
+
+
+def _side(text: str) -> int:
+    number = _whole(64, 8192)(text)
+    if number % _SIDE:
+        raise ValueError(f"it has to be a multiple of {_SIDE}")
+    return number
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not 0 <= number <= 1000:
+        raise ValueError("it has to be from 0 to 1000")
+    return number
+
+
+_OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "w": ("width", _side),
+    "h": ("height", _side),
+    "f": ("frame_count", _whole(1, 1000)),
+    "d": ("seed", _whole(0, 2**32 - 1)),
+    "s": ("sample_steps", _whole(1, 1000)),
+    "g": ("guidance_scale", _number),
+    "l": ("cfg_scale", _number),
+    "fs": ("discrete_flow_shift", _number),
+    "n": ("negative_prompt", str),
+    "i": ("image_path", str),
+    "ei": ("end_image_path", str),
+    "cn": ("control_video_path", str),
+    "ci": ("control_image_path", str),
+    "of": ("one_frame", str),
+}
+"""Options in a prompt: what the engine calls them inside, and how a value is read."""
+_PICTURES = ("image_path", "end_image_path", "control_video_path", "control_image_path")
+
+
+def sample_prompts(profile: Profile, *, family: Family) -> list[dict[str, Any]]:
+    """Return the prompts of a profile as tables; what a prompt does not say is taken from the profile.
+
+    Raises:
+        ProfileError: A prompt has an option that is unknown or has a wrong value, names a picture that is not there, or
+            lacks one that the model needs.
+    """
+    return [
+        _table(text, number, profile, family=family) for number, text in enumerate(profile.samples.prompts, start=1)
+    ]
+
+
+def prompts_file(profile: Profile, *, family: Family) -> bytes:
+    """Return the content of the file of prompts, which has to be named `.json`.
+
+    Raises:
+        ProfileError: As `sample_prompts`.
+    """
+    return json.dumps(sample_prompts(profile, family=family), ensure_ascii=False, indent=1).encode()
+
+
+def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[str, Any]:
+    samples = profile.samples
+    head, *options = _OPTION.split(text)
+    prompt = head.strip()
+    if not prompt:
+        raise ProfileError(f"samples.prompts: prompt {number} is empty.")
+    table: dict[str, Any] = {
+        "prompt": prompt,
+        "width": samples.width,
+        "height": samples.height,
+        "frame_count": samples.num_frames if family.makes == "videos" else 1,
+        "seed": samples.seed,
+        "sample_steps": samples.num_steps,
+        family.guidance_key: samples.guidance,
+    }
+    if family.negative_prompt is not None:
+        table["negative_prompt"] = family.negative_prompt
+    if profile.training.timestep_sampling == "shift" and family.makes == "videos":
+        table["discrete_flow_shift"] = profile.training.flow_shift
+    for option in options:
+        name, value = _read(option, number)
+        if name == "control_image_path":
+            table.setdefault(name, []).append(value)
+        else:
+            table[name] = value
+    table["frame_count"] = (table["frame_count"] - 1) // _FRAMES * _FRAMES + 1
+    _require_pictures(table, number, family=family)
+    return table
+
+
+def _read(option: str, number: int) -> tuple[str, Any]:
+    """Return the name and value of one option of a prompt."""
+    letters, _, text = option.strip().partition(" ")
+    where = f"samples.prompts: prompt {number}"
+    if letters not in _OPTIONS:
+        close = difflib.get_close_matches(letters, _OPTIONS, n=1, cutoff=0.5)
+        meant = f" Did you mean --{close[0]}?" if close else ""
+        raise ProfileError(
+            f"{where}: --{letters} is no option of a prompt.{meant}",
+            hint=f"Options are {', '.join(f'--{name}' for name in _OPTIONS)}.",
+        )
+    name, read = _OPTIONS[letters]
+    if not text.strip():
+        raise ProfileError(f"{where}: --{letters} has no value.")
+    try:
+        return name, read(text.strip())
+    except ValueError as error:
+        words = str(error) if str(error).startswith("it has") else "it has to be a number"
+        raise ProfileError(f"{where}: --{letters} is {text.strip()!r}: {words}.") from None
+
+
+def _require_pictures(table: Mapping[str, Any], number: int, *, family: Family) -> None:
+    where = f"samples.prompts: prompt {number}"
+    for name in _PICTURES:
+        paths = table.get(name, [])
+        for path in paths if isinstance(paths, list) else [paths]:
+            if not Path(path).exists():
+                raise ProfileError(f"{where} names {path}, which is not there.", hint="Write the whole path.")
+    missing = {"picture": ("image_path", "--i"), "control picture": ("control_image_path", "--ci")}
+    if family.sample_inputs in missing:
+        name, option = missing[family.sample_inputs]
+        if name not in table:
+            raise ProfileError(
+                f"{where} names no {family.sample_inputs}, and {family.title} needs one for a sample.",
+                hint=f"Write it behind the prompt: {option} /path/to/picture.png",
+            )

@@ -1,0 +1,99 @@
+"""The prompts of samples: nothing in them is guessed, and a bad one is refused by its number."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diffusionforce.engines.musubi.families import FAMILIES, Family
+from diffusionforce.engines.musubi.sample_prompts import prompts_file, sample_prompts
+from diffusionforce.errors import ProfileError
+from diffusionforce.job import Profile
+
+KLEIN, WAN = FAMILIES["flux2-klein-base-9b"], FAMILIES["wan2.1-t2v-14b"]
+
+
+def profile_of(family: Family, *prompts: str, **samples: Any) -> Profile:
+    model = {"family": family.name, "engine": "musubi"}
+    training = {"steps": 1, "timestep_sampling": "shift", "flow_shift": 3.0}
+    table = {"schema_version": 1, "title": "T", "model": model, "training": training}
+    return Profile.model_validate({**table, "samples": {"prompts": list(prompts), "num_frames": 10, **samples}})
+
+
+def tables(family: Family, *prompts: str, **samples: Any) -> list[dict[str, Any]]:
+    return sample_prompts(profile_of(family, *prompts, **samples), family=family)
+
+
+def test_what_a_prompt_does_not_say_is_the_profiles():
+    (table,) = tables(KLEIN, "a fox", width=512, height=768, num_steps=50, guidance=4.0, seed=7)
+    assert table == {
+        "prompt": "a fox",
+        "width": 512,
+        "height": 768,
+        "frame_count": 1,
+        "seed": 7,
+        "sample_steps": 50,
+        "guidance_scale": 4.0,
+    }
+
+
+def test_videos_have_frames_and_the_guidance_of_their_model():
+    (table,) = tables(WAN, "a fox", guidance=5.0)
+    assert (table["frame_count"], table["cfg_scale"], table["discrete_flow_shift"]) == (9, 5.0, 3.0)
+    assert tables(FAMILIES["krea2"], "a fox")[0]["negative_prompt"] == ""
+
+
+def test_options_behind_a_prompt_count(tmp_path: Path):
+    picture = tmp_path / "ein Bild.png"
+    picture.touch()
+    pictures = f"--i {picture} --ci {picture} --ci {picture}"
+    text = f"a fox, 8-bit --w 640 --h 480 --f 17 --d 3 --s 8 --l 2.5 --n blurry, red {pictures}"
+    (table,) = tables(WAN, text)
+    assert table["prompt"] == "a fox, 8-bit" and table["negative_prompt"] == "blurry, red"
+    assert (table["width"], table["height"], table["frame_count"], table["seed"]) == (640, 480, 17, 3)
+    assert (table["sample_steps"], table["cfg_scale"]) == (8, 2.5)
+    assert table["image_path"] == str(picture) and table["control_image_path"] == [str(picture)] * 2
+
+
+def test_the_beginning_of_a_prompt_is_no_option():
+    # Symptom: the engine took "w 5 ..." for a width of 5.
+    first, second = tables(KLEIN, "w 5 people", "d 5 -- and a dash")
+    assert first["width"] == 1024 and first["prompt"] == "w 5 people"
+    assert second["prompt"] == "d 5 -- and a dash"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("a fox --q 3", "prompt 2: --q is no option of a prompt."),
+        ("a fox --width 3", "--width is no option of a prompt."),
+        ("a fox --w", "prompt 2: --w has no value."),
+        ("a fox --w x", "prompt 2: --w is 'x': it has to be a number."),
+        ("a fox --w 513", "--w is '513': it has to be a multiple of 8."),
+        ("a fox --s 0", "--s is '0': it has to be from 1 to 1000."),
+        ("a fox --g nan", "--g is 'nan': it has to be from 0 to 1000."),
+        ("a fox --i /none/x.png", "prompt 2 names /none/x.png, which is not there."),
+        ("  ", "prompt 2 is empty."),
+        ("--w 512", "prompt 2 is empty."),
+    ],
+)
+def test_a_bad_prompt_is_named_by_its_number(prompt: str, words: str):
+    with pytest.raises(ProfileError) as refusal:
+        tables(KLEIN, "a fox", prompt)
+    assert refusal.value.sentence.startswith("samples.prompts: prompt 2") and words in refusal.value.sentence
+
+
+@pytest.mark.parametrize(("name", "option"), [("wan2.1-i2v-14b", "--i"), ("flux1-kontext", "--ci")])
+def test_a_model_that_starts_from_a_picture_needs_one(tmp_path: Path, name: str, option: str):
+    family = FAMILIES[name]
+    with pytest.raises(ProfileError, match=f"{family.title} needs one for a sample") as refusal:
+        tables(family, "a fox")
+    assert option in refusal.value.hint
+    (tmp_path / "x.png").touch()
+    assert tables(family, f"a fox {option} {tmp_path / 'x.png'}")
+
+
+def test_the_file_is_json_that_keeps_every_character():
+    content = prompts_file(profile_of(KLEIN, 'ein "Fuchs" ☃'), family=KLEIN)
+    assert json.loads(content)[0]["prompt"] == 'ein "Fuchs" ☃'

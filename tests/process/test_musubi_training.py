@@ -49,7 +49,7 @@ def run(*arguments: str) -> Any:
     "family", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES]
 )
 def test_two_devices_train_what_one_does(family: str, tmp_path: Path) -> None:
-    ways = run(family, str(tmp_path))
+    ways = run("compare", family, str(tmp_path))
     assert set(ways) == {"accumulated, turns", "accumulated, interleaved", "cut, interleaved"}
     for way, found in ways.items():
         assert found["num_steps"] == len(found["losses"]) == (2 if way.startswith("cut") else 3), way
@@ -64,3 +64,15 @@ def test_two_devices_train_what_one_does(family: str, tmp_path: Path) -> None:
         steps = [event for event in found["events"] if event.startswith("step")]
         assert steps == [f"step {i + 1} of {found['num_steps']}" for i in range(found["num_steps"])]
         assert found["events"][-1].endswith("tiny.safetensors")
+
+
+@needs_engine
+@needs_libraries
+def test_a_run_that_goes_on_is_the_run_that_was_not_interrupted(tmp_path: Path) -> None:
+    found = run("resume", "wan21", str(tmp_path))
+    assert found["losses"] == found["expected_losses"][6:]
+    assert found["rates"] == found["expected_rates"][6:]
+    after = found["expected_events"].index("step 7 of 9")
+    assert found["events"] == ["placed 4", *found["expected_events"][after:]]
+    assert "checkpoint 9 tiny-step00000009.safetensors" in found["events"]
+    assert found["lora_equal"]

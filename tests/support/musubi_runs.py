@@ -1,8 +1,9 @@
 """Trains a tiny model of one of the engine's families in a process of its own, in several ways, and compares them.
 
-    python -m tests.support.musubi_runs FAMILY FOLDER
+    python -m tests.support.musubi_runs WHAT FAMILY FOLDER
 
-prints one JSON object: for every way the losses, what differs from the engine's own trainer, and what was told.
+prints one JSON object. WHAT is compare (for every way the losses, what differs from the engine's own trainer, and what
+was told) or resume (the same of a run in one go and one that goes on from a saved state).
 """
 
 import contextlib
@@ -40,6 +41,7 @@ class Notes:
     save_at: int = 0
     events: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
     timelines: int = 0
     _step: int = 0
 
@@ -55,6 +57,7 @@ class Notes:
     def on_step(self, step: int, *, num_steps: int, report: StepReport) -> None:
         self.events.append(f"step {step} of {num_steps}")
         self.losses.append(report.loss)
+        self.rates.append(report.learning_rate)
         self.timelines += report.timeline is not None
         self._step = step
         self.stop_requested = self.stop_requested or step == self.stop_after
@@ -306,15 +309,41 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
     return answer
 
 
+def resumed(name: str, folder: Path) -> dict[str, Any]:
+    """Train in one go, and again from the state of its second third: epochs of 4 steps, saved every 3."""
+    family = FAMILIES[name]
+    bench = Bench(family, folder)
+    options = ("--network_dropout", "0.2", "--max_train_steps", "9", "--save_every_n_steps", "3", "--save_state")
+    schedule = ("--lr_scheduler", "cosine")
+
+    def train(*further: str) -> Result:
+        assignment = two_devices(family.num_blocks, virtual=False)
+        assignment.block_lists = family.block_lists
+        return bench.train(assignment=assignment, options=(*options, *schedule, *further))
+
+    whole = train()
+    state = folder / "out1" / "tiny-step00000006-state"
+    rest = train("--resume", str(state))
+    return {
+        "losses": rest.losses,
+        "expected_losses": whole.losses,
+        "events": rest.notes.events,
+        "expected_events": whole.notes.events,
+        "rates": rest.notes.rates,
+        "expected_rates": whole.notes.rates,
+        "lora_equal": all(torch.equal(rest.lora[key], whole.lora[key]) for key in whole.lora),
+    }
+
+
 def main() -> None:
     """Compare, and print what came out."""
     open_engine()
     import_on_processor()
     # A parameter that moves to a virtual device becomes a tensor of another class.
     torch.__future__.set_swap_module_params_on_conversion(True)
-    name, folder = sys.argv[1], Path(sys.argv[2])
+    what, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
-    answer = compare(name, folder)
+    answer = {"compare": compare, "resume": resumed}[what](name, folder)
     sys.stdout.write(f"\n{json.dumps(answer)}\n")
 
 

@@ -16,6 +16,7 @@ from diffusionforce.hooks.musubi import (
     microbatches,
     model_loading,
     requests,
+    resume,
     sample_once,
     single_process,
     text_encoders,
@@ -24,7 +25,7 @@ from diffusionforce.hooks.musubi import (
 from diffusionforce.hooks.registry import AppliedHooks, apply_all
 from diffusionforce.hooks.seam import Seam, composed
 
-_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK)
+_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK, resume.HOOK)
 _WHEN_SPLIT: tuple[Seam, ...] = (
     model_loading.HOOK,
     block_placement.HOOK,

@@ -31,6 +31,8 @@ class Piece:
     """Runs the forward pass; gives the mean loss of its pictures, and metrics."""
     weight: float
     """Its share of the step."""
+    seed: int
+    """Of its dropout."""
 
 
 class Microbatches(BlockRouting):
@@ -42,7 +44,6 @@ class Microbatches(BlockRouting):
         self._ran: list[tuple[float, float]] = []
         """(loss, weight) of the pieces of this step that have run."""
         self._shown_loss: float | None = None
-        self._num_runs = 0
 
     def process_batch(
         self,
@@ -90,7 +91,10 @@ class Microbatches(BlockRouting):
 
         for rows in _cuts(len(latents), self.assignment.num_pieces):
             share = (rows.stop - rows.start) / len(latents) / args.gradient_accumulation_steps
-            self._waiting.append(Piece(loss=loss_of(rows), weight=share))
+            # What is dropped must depend on neither the schedule nor where the run was interrupted.
+            number = len(self._ran) + len(self._waiting)
+            seed = (args.seed * 1_000_003 + global_step * 1_009 + number) % 2**63
+            self._waiting.append(Piece(loss=loss_of(rows), weight=share, seed=seed))
         if not accelerator.sync_gradients and self._shown_loss is not None:
             return _leaf(self._shown_loss, accelerator.device), {}
         self._run_waiting(args, accelerator)
@@ -111,7 +115,6 @@ class Microbatches(BlockRouting):
         if not pieces:
             return
         assert self.executor is not None, "the blocks are wrapped before the first step"
-        self._num_runs += 1
         self.is_running_pieces = True
         try:
             results = self.executor.step(
@@ -119,19 +122,16 @@ class Microbatches(BlockRouting):
                 microbatches=[piece.loss for piece in pieces],
                 weights=[piece.weight for piece in pieces],
                 scale=accelerator.scaler.get_scale() if accelerator.scaler is not None else 1.0,
-                seeds=self._seeds(args, len(pieces)),
+                seeds=[piece.seed for piece in pieces] if _has_dropout(args) else None,
                 record=True,
             )
         finally:
             self.is_running_pieces = False
         self._ran += [(result[0].item(), piece.weight) for result, piece in zip(results, pieces, strict=True)]
 
-    def _seeds(self, args: Any, num: int) -> list[int] | None:
-        """Of each piece's dropout, if there is any: what is dropped must not depend on the schedule."""
-        has_dropout = args.network_dropout or any("dropout" in text for text in args.network_args or ())
-        if not has_dropout:
-            return None
-        return [(args.seed * 1_000_003 + self._num_runs * 1_009 + index) % 2**63 for index in range(num)]
+
+def _has_dropout(args: Any) -> bool:
+    return bool(args.network_dropout) or any("dropout" in text for text in args.network_args or ())
 
 
 def _cuts(num: int, num_pieces: int) -> list[slice]:

@@ -102,11 +102,8 @@ def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[
         "seed": samples.seed,
         "sample_steps": samples.num_steps,
         family.guidance_key: samples.guidance,
+        **family.sample_options,
     }
-    if family.negative_prompt is not None:
-        table["negative_prompt"] = family.negative_prompt
-    if profile.training.timestep_sampling == "shift" and family.makes == "videos":
-        table["discrete_flow_shift"] = profile.training.flow_shift
     for option in options:
         name, value = _read(option, number)
         if name == "control_image_path":

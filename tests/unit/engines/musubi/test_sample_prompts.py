@@ -40,8 +40,16 @@ def test_what_a_prompt_does_not_say_is_the_profiles():
 
 def test_videos_have_frames_and_the_guidance_of_their_model():
     (table,) = tables(WAN, "a fox", guidance=5.0)
-    assert (table["frame_count"], table["cfg_scale"], table["discrete_flow_shift"]) == (9, 5.0, 3.0)
+    assert (table["frame_count"], table["cfg_scale"], table["discrete_flow_shift"]) == (9, 5.0, 5.0)
     assert tables(FAMILIES["krea2"], "a fox")[0]["negative_prompt"] == ""
+
+
+def test_the_engines_own_noise_schedule_is_not_left_to_models_that_it_does_not_suit():
+    # Its default is a shift of 14.5, for everything that does not say otherwise.
+    assert tables(FAMILIES["qwen-image"], "a fox")[0]["discrete_flow_shift"] is None
+    assert tables(FAMILIES["wan2.2-t2v-a14b"], "a fox")[0]["discrete_flow_shift"] == 12.0
+    assert tables(FAMILIES["wan2.2-t2v-a14b"], "a fox --fs 8")[0]["discrete_flow_shift"] == 8.0
+    assert "discrete_flow_shift" not in tables(KLEIN, "a fox")[0]
 
 
 def test_options_behind_a_prompt_count(tmp_path: Path):

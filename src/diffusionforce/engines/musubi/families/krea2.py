@@ -105,7 +105,8 @@ FAMILIES = (
         },
         sample_steps=28,
         sample_guidance=5.5,
-        negative_prompt="",
+        # Without a negative prompt the engine gives no guidance, whatever its scale.
+        sample_options={"negative_prompt": ""},
         tokenizers=("Qwen/Qwen3-VL-4B-Instruct",),
         blocks_to_swap_max=26,
         validated="trained tiny on two devices",

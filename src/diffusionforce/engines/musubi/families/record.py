@@ -143,7 +143,7 @@ class Family:
         sample_steps: Denoising steps of a sample that the documentation names.
         sample_guidance: Guidance of a sample that the documentation names.
         guidance_key: What the engine calls it in a prompt: given to the model, or classifier-free.
-        negative_prompt: What a prompt has to be given for guidance to work; None if the engine sees to it.
+        sample_options: What every prompt has to say where the engine's own values do not suit the model.
         sample_inputs: What a sample is made from beside its prompt.
         makes: What it generates.
         trains_on: What a dataset for it holds.
@@ -173,7 +173,7 @@ class Family:
     sample_steps: int = 20
     sample_guidance: float = 1.0
     guidance_key: Literal["guidance_scale", "cfg_scale"] = "cfg_scale"
-    negative_prompt: str | None = None
+    sample_options: Mapping[str, float | str | None] = field(default_factory=dict[str, float | str | None])
     sample_inputs: Literal["prompt", "picture", "control picture"] = "prompt"
     makes: Literal["pictures", "videos"] = "pictures"
     trains_on: Literal["pictures", "pictures with control pictures", "videos"] = "pictures"

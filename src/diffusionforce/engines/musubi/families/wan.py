@@ -116,6 +116,7 @@ def _family(
     from_picture: bool = False,
     sample_guidance: float = 5.0,
     sample_steps: int = 20,
+    sample_shift: float = 5.0,
     validated_tiny: bool = True,
 ) -> Family:
     return Family(
@@ -131,6 +132,7 @@ def _family(
         picture_options={"i2v": True} if from_picture else {},
         sample_steps=sample_steps,
         sample_guidance=sample_guidance,
+        sample_options={"discrete_flow_shift": sample_shift},
         sample_inputs="picture" if from_picture else "prompt",
         makes="videos",
         eight_bit_captions="fp8_t5",
@@ -190,6 +192,7 @@ def _wan_2_2(
         ),
         from_picture=from_picture,
         sample_guidance=guidance,
+        sample_shift=shift,
         validated_tiny=not from_picture,
     )
 

@@ -5,6 +5,7 @@ resident blocks of a card; with some of them aside it does, and the losses after
 """
 
 import gc
+import math
 import warnings
 from collections.abc import Iterator
 
@@ -84,7 +85,8 @@ def losses(*, with_samples: bool, with_graphs: bool) -> tuple[list[list[float]],
         picture = random_batch(SHAPE, num_tokens=SAMPLE_TOKENS, device=devices[0], batch_size=2, seed=99)
         torch.rand(10, device=devices[1])
         with torch.no_grad():
-            assert model(picture.patches, picture.timestep, picture.text).isfinite().all()
+            made = model(picture.patches, picture.timestep, picture.text)
+        assert made.isfinite().all(), f"a sample pass after {passes} is not finite"
 
     with StepExecutor(model.blocks, placement, recompute=True, graphs=graphs).install() as executor:
         for step in range(NUM_STEPS):
@@ -92,6 +94,8 @@ def losses(*, with_samples: bool, with_graphs: bool) -> tuple[list[list[float]],
             results = executor.step(order, microbatches=[lambda batch=batch: model.loss(batch) for batch in batches])
             optimizer.step()
             found.append([loss.item() for loss in results])
+            assert all(map(math.isfinite, found[-1])), f"step {step} of the training itself: {found[-1]}"
+            assert all(p.isfinite().all() for p in trained_parameters(model)), f"trained weights after step {step}"
             if with_samples and step == 0:
                 for num_aside in (0, NUM_ASIDE):
                     room = SampleRoom(pager, num_aside=[num_aside] * 2, wrappers=[executor], graphs=graphs)

@@ -65,8 +65,8 @@ def describe_lora(path: Path) -> LoraInfo:
     modules = read_modules(header)
     candidates = families_of(modules.values(), header.metadata)
     family = candidates[0] if candidates else None
-    expected = _flat(family.lora_modules()) if family else frozenset[str]()
     bare = {bare_name(name) for name in modules}
+    expected = _expected(family, bare) if family else frozenset[str]()
     alphas = _alphas(header)
     comfy, num_lost, words = comfy_verdict(modules, family=family)
     return LoraInfo(
@@ -98,7 +98,7 @@ def read_modules(header: Header) -> dict[str, Module]:
     """
     found: dict[str, Module] = {}
     for key, tensor in header.tensors.items():
-        name, part = _split(key)
+        name, part = split_key(key)
         if not part:
             continue
         known = found.get(name, Module(name=name, rank=0, width=0))
@@ -129,11 +129,12 @@ def comfy_verdict(
         return "not known", 0, family.comfy.words if family else "The model that it is for is not known."
     if _naming(modules) == "unknown":
         return "not known", 0, "Its layers are named in a way that is not known here."
-    is_dotted = _naming(modules) == "dotted"
-    if family.comfy.loads == "as written" or (family.comfy.loads == "renamed" and is_dotted):
-        return "loads", 0, family.comfy.words if not is_dotted else ""
+    if family.comfy.loads == "as written":
+        return "loads", 0, family.comfy.words
+    is_dotted = _naming(modules) == "dotted" and family.comfy.loads == "renamed"
+    own = _comfy_names(family) if family.comfy.names else frozenset[str]()
     ends = tuple(leaf.replace(".", "_") for leaf in family.comfy.leaves_lost)
-    num_lost = sum(bare_name(name).endswith(ends) for name in modules)
+    num_lost = sum(bare_name(name).endswith(ends) and bare_name(name) not in own for name in modules) * (not is_dotted)
     if not num_lost:
         return "loads", 0, ""
     return ("does not load" if num_lost == len(modules) else "loses layers"), num_lost, family.comfy.words
@@ -144,6 +145,12 @@ def bare_name(name: str) -> str:
     for prefix in (_ENGINE_PREFIX, *_DOTTED_PREFIXES):
         name = name.removeprefix(prefix)
     return name.replace(".", "_")
+
+
+def _expected(family: Family, bare: set[str]) -> frozenset[str]:
+    """Return the layers that a LoRA has by default, under the names that the file uses."""
+    engines = _flat(family.lora_modules())
+    return engines if bare <= engines else _comfy_names(family)
 
 
 def _naming(modules: Iterable[str]) -> Names:
@@ -157,8 +164,12 @@ def _flat(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.replace(".", "_") for name in names)
 
 
+def _comfy_names(family: Family) -> frozenset[str]:
+    return _flat(family.comfy_name(module) for module in family.lora_modules())
+
+
 def _fits(family: Family, modules: Mapping[str, Module]) -> bool:
-    if not set(modules) <= _flat(family.lora_modules()):
+    if not (set(modules) <= _flat(family.lora_modules()) or set(modules) <= _comfy_names(family)):
         return False
     blocks = next(blocks for blocks in family.blocks if blocks.lora_leaves)
     end = blocks.lora_leaves[0].replace(".", "_")
@@ -167,7 +178,8 @@ def _fits(family: Family, modules: Mapping[str, Module]) -> bool:
     return widths <= {family.width}
 
 
-def _split(key: str) -> tuple[str, str]:
+def split_key(key: str) -> tuple[str, str]:
+    """Return the layer that a tensor of a LoRA belongs to, and which part of it; no part if it is none."""
     for part in sorted(_PARTS, key=len, reverse=True):
         if key.endswith(f".{part}"):
             return key.removesuffix(f".{part}"), part
@@ -175,7 +187,7 @@ def _split(key: str) -> tuple[str, str]:
 
 
 def _algorithm(header: Header) -> str:
-    kinds = {_PARTS[_split(key)[1]] for key in header.tensors if _split(key)[1]} - {""}
+    kinds = {_PARTS[split_key(key)[1]] for key in header.tensors if split_key(key)[1]} - {""}
     return " and ".join(sorted(kinds)) or "LoRA"
 
 

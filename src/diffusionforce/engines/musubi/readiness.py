@@ -19,7 +19,8 @@ from diffusionforce.job import Job, Profile
 
 _TRAINABLE_ON = "pictures"
 """What datasets hold."""
-_ALWAYS: frozenset[Use] = frozenset({"training", "pictures", "captions"})
+_WITHOUT_SAMPLES: frozenset[Use] = frozenset({"training", "pictures", "captions"})
+_WITH_SAMPLES: frozenset[Use] = frozenset({"training", "pictures", "captions", "samples"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,7 @@ def _together(problems: list[UserError]) -> UserError:
 
 
 def _uses(profile: Profile) -> frozenset[Use]:
-    return _ALWAYS | {"samples"} if profile.samples.prompts else _ALWAYS
+    return _WITH_SAMPLES if profile.samples.prompts else _WITHOUT_SAMPLES
 
 
 def _precision(located: tuple[Located, ...]) -> FilePrecision:

@@ -100,7 +100,8 @@ FAMILIES = (
         comfy=ComfyLora(
             loads="renamed",
             leaves_lost=("mlp.fc1", "mlp.fc2"),
-            words="Names have to be in dots for ComfyUI to find the feed-forward layers.",
+            names={"attn_qkv": "attn.qkv", "attn_proj": "attn.proj", "mlp.fc1": "mlp.0", "mlp.fc2": "mlp.2"},
+            words="It calls the feed-forward layers by other names.",
         ),
     ),
 )

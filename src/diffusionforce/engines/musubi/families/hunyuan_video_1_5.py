@@ -128,6 +128,13 @@ def _family(name: str, title: str, *, task: str, files: tuple[WeightFile, ...], 
         comfy=ComfyLora(
             loads="converted",
             leaves_lost=("attn_q", "attn_k", "attn_v", "mlp.fc1", "mlp.fc2", "mod.linear"),
+            names={
+                **{f"attn_{part}": "attn.qkv" for part in "qkv"},
+                "attn_proj": "attn.proj",
+                "mlp.fc1": "mlp.0",
+                "mlp.fc2": "mlp.2",
+                "mod.linear": "mod.lin",
+            },
             words="ComfyUI holds query, key and value in one layer, so the three have to be joined.",
         ),
     )

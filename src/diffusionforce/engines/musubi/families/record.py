@@ -121,6 +121,8 @@ class ComfyLora:
     """`renamed`: with names in dots, as `diffusion_model.BLOCK.LAYER`; `converted`: tensors have to be joined."""
     leaves_lost: tuple[str, ...] = ()
     """Ends of layer names that it passes over if the file is used as written."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What it calls the ends of layer names, where they differ; several of the engine's may be one of its own."""
     words: str = ""
 
 
@@ -195,6 +197,13 @@ class Family:
     def files_for(self, uses: frozenset[Use]) -> tuple[WeightFile, ...]:
         """Return the files that are read for any of these uses."""
         return tuple(file for file in self.files if file.uses & uses)
+
+    def comfy_name(self, module: str) -> str:
+        """Return what ComfyUI calls a layer, given by the engine's dotted name."""
+        for leaf, name in self.comfy.names.items():
+            if module.endswith(leaf):
+                return module.removesuffix(leaf) + name
+        return module
 
     def lora_modules(self) -> frozenset[str]:
         """Return the dotted names of all layers that get a LoRA by default."""

@@ -1,4 +1,4 @@
-"""`diffusionforce lora info`: what a LoRA file is, and whether ComfyUI loads all of it."""
+"""`diffusionforce lora`: what a LoRA file is, whether ComfyUI loads all of it, and a file of which it does."""
 
 import argparse
 from collections.abc import Iterator
@@ -22,11 +22,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     info.add_argument("file", metavar="FILE", help="a .safetensors file")
     info.add_argument("--json", action="store_true", help="print one JSON record")
     info.set_defaults(execute=run)
+    convert = actions.add_parser("convert", help="write a LoRA under the names that ComfyUI knows, if it needs others")
+    convert.add_argument("file", metavar="FILE", help="a .safetensors file")
+    convert.add_argument("target", metavar="TARGET", nargs="?", help="the file to write, instead of one beside it")
+    convert.add_argument("--json", action="store_true", help="print one JSON record")
+    convert.set_defaults(execute=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at the file; exit code 1 if it cannot be read."""
-    info = relay(["lora", "--", options.file], as_json=options.json)
+    """Look at the file, or write another; exit code 1 if it cannot be read, or be converted."""
+    target = [options.target] if options.action == "convert" and options.target else []
+    child_action = "convert" if options.action == "convert" else "lora"
+    info = relay([child_action, "--", options.file, *target], as_json=options.json)
     if isinstance(info, LoraInfo) and not options.json:
         console = Console()
         for line in _lines(info):

@@ -170,6 +170,14 @@ def test_a_lora_in_words(answers, capsys: pytest.CaptureFixture[str]):
     assert "y" * 100 + "…" in out and "y" * 101 not in out
 
 
+@pytest.mark.parametrize(("more", "asked"), [([], []), (["y.safetensors"], ["y.safetensors"])])
+def test_a_lora_is_converted(answers, capsys: pytest.CaptureFixture[str], more: list[str], asked: list[str]):
+    calls = answers(lora_of(path="/x-comfyui.safetensors", comfy="loads", comfy_lost=0, comfy_words=""))
+    assert main(["lora", "convert", "x.safetensors", *more]) == 0
+    assert calls == [["convert", "--", "x.safetensors", *asked]]
+    assert "ComfyUI loads all of its layers." in capsys.readouterr().out
+
+
 def test_a_lora_of_an_unknown_model(answers, capsys: pytest.CaptureFixture[str]):
     unknown = lora_of(
         families=(), titles=(), base_model="", num_expected=0, ranks=(), alphas=(), step=None, comfy="not known"

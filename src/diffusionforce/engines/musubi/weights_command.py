@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from diffusionforce.engines.musubi.downloads import Hub, Part, download
 from diffusionforce.engines.musubi.families import FAMILIES, UNAVAILABLE, Family, Unavailable, find_family
 from diffusionforce.engines.musubi.headers import GIB, split_parts
+from diffusionforce.engines.musubi.lora_comfy import write_for_comfy
 from diffusionforce.engines.musubi.lora_files import describe_lora
 from diffusionforce.engines.musubi.pin import Terms
 from diffusionforce.engines.musubi.terms import accept, are_accepted, require_accepted, terms_of
@@ -27,7 +28,7 @@ from diffusionforce.job import Profile, builtin_profiles, find_profile, read_pro
 from diffusionforce.job.files import expanded
 from diffusionforce.wire import Failed, to_json
 from diffusionforce.wire.engine import EngineTerms
-from diffusionforce.wire.weights import Chosen, DownloadProgress, Model, ModelFile, Models, NoModel
+from diffusionforce.wire.weights import Chosen, DownloadProgress, LoraInfo, Model, ModelFile, Models, NoModel
 
 EXIT_OK, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 _REPORT_INTERVAL_S = 0.1
@@ -62,8 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     use.add_argument("profile")
     use.add_argument("role")
     use.add_argument("path")
-    for action in ("folder", "lora"):
+    for action in ("folder", "lora", "convert"):
         actions.add_parser(action).add_argument("path")
+    actions.choices["convert"].add_argument("target", nargs="?", default="")
     return parser
 
 
@@ -83,6 +85,8 @@ def _answer(options: argparse.Namespace, hub: Hub | None) -> BaseModel:
             return _use(options.profile, options.role, expanded(options.path).absolute())
         case "folder":
             return _add_folder(expanded(options.path).absolute())
+        case "convert":
+            return _convert(expanded(options.path).absolute(), options.target)
         case _:
             return describe_lora(expanded(options.path).absolute())
 
@@ -152,6 +156,15 @@ def _add_folder(path: Path) -> Chosen:
     folders = tuple(dict.fromkeys((*settings.folders, str(path))))
     write_settings(settings.model_copy(update={"folders": folders}))
     return Chosen(what="folder with models", path=str(path))
+
+
+def _convert(source: Path, target_text: str) -> LoraInfo:
+    """Write a LoRA under ComfyUI's names, beside the file unless a place is named, and look at the result."""
+    target = expanded(target_text).absolute() if target_text else source.with_name(f"{source.stem}-comfyui.safetensors")
+    if target.exists():
+        raise WeightsError(f"{target} is there already.", hint="Name another file, or remove it.")
+    write_for_comfy(source, target)
+    return describe_lora(target)
 
 
 def _model(family: Family, located: Iterable[Located]) -> Model:

@@ -149,6 +149,18 @@ def test_what_is_no_model_to_download_is_said(ask, name: str, words: str):
     assert isinstance(refused, Failed) and words in refused.sentence
 
 
+def test_a_lora_is_converted_beside_itself_and_never_over_a_file(ask, tmp_path: Path):
+    name = "lora_unet_layers_0_attention_to_q"
+    tensors = {f"{name}.lora_down.weight": (4, 3840), f"{name}.lora_up.weight": (3840, 4)}
+    path = write_weights(tmp_path / "x.safetensors", tensors)
+    (info,) = ask("convert", str(path))
+    assert isinstance(info, LoraInfo) and info.path == str(tmp_path / "x-comfyui.safetensors") and info.comfy == "loads"
+    (refused,) = ask("convert", str(path))
+    assert isinstance(refused, Failed) and "is there already" in refused.sentence
+    (info,) = ask("convert", str(path), str(tmp_path / "other.safetensors"))
+    assert isinstance(info, LoraInfo) and info.path.endswith("other.safetensors")
+
+
 def test_a_lora(ask, tmp_path: Path):
     name = "lora_unet_blocks_0_self_attn_q"
     tensors = {f"{name}.lora_down.weight": (4, 5120), f"{name}.lora_up.weight": (5120, 4)}

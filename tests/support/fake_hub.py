@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,7 +46,12 @@ class FolderHub:
 
 @contextmanager
 def hub_server(
-    repositories: Mapping[str, Mapping[str, bytes]], *, gated: tuple[str, ...] = (), status: int = 200
+    repositories: Mapping[str, Mapping[str, bytes]],
+    *,
+    gated: tuple[str, ...] = (),
+    status: int = 200,
+    cuts: list[int] | None = None,
+    starts: list[int] | None = None,
 ) -> Iterator[str]:
     """Serve repositories; yields the address.
 
@@ -53,6 +59,8 @@ def hub_server(
         repositories: Contents of files by path, by repository.
         gated: Those of which nothing is given away.
         status: What everything is answered with, unless it is 200.
+        cuts: Each file that is asked for breaks off after the next of these many bytes.
+        starts: Takes at which byte each answer began that was given to its end.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -95,7 +103,19 @@ def hub_server(
             self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()
             if with_body:
-                self.wfile.write(content[start:])
+                self._send(content[start:], start=start)
+
+        def _send(self, content: bytes, *, start: int) -> None:
+            cut = cuts.pop(0) if cuts else 0
+            if cut > 0:
+                self.wfile.write(content[:cut])
+                self.wfile.flush()
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            self.wfile.write(content)
+            if starts is not None:
+                starts.append(start)
 
         def _json(self, table: object) -> None:
             content = json.dumps(table).encode()

@@ -28,6 +28,16 @@ def test_a_file_is_listed_and_fetched(tmp_path: Path):
     assert reports and reports[-1] == len(CONTENT) and reports == sorted(reports)
 
 
+def test_a_download_that_breaks_off_goes_on_where_it_was(tmp_path: Path):
+    content = CONTENT * 24  # The library keeps what it has in pieces of 10 MB.
+    starts, reports = list[int](), list[int]()
+    with hub_server({REPOSITORY: {"a.bin": content}}, cuts=[len(content) * 3 // 4], starts=starts) as address:
+        HuggingFaceHub(address).fetch(REPOSITORY, "a.bin", folder=tmp_path, report=reports.append)
+    assert (tmp_path / "a.bin").read_bytes() == content
+    assert len(starts) == 1 and 0 < starts[0] <= len(content) * 3 // 4
+    assert reports[-1] == len(content)
+
+
 def test_a_gated_repository_says_where_its_terms_are():
     words = "gives its files only to those who accepted its terms"
     with (

@@ -7,6 +7,7 @@ caller can offer. For each way every placement is estimated, and the best stands
 listed with its reason, and where nothing fits, the refusal names what is missing and the ways out that were computed.
 """
 
+import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -20,6 +21,11 @@ Mode = Literal["A", "B", "C"]
 KINDS: tuple[Kind, ...] = ("one card", "split", "one card + swap", "split + swap")
 
 MAX_CHUNKS_EACH = 5
+NUM_JUDGED, JUDGED_WITHIN = 8, 1.06
+"""How many placements of a way are looked at again, and how much slower than the best they may seem: the estimate ranks
+neighbours that are within a few per cent of each other by chance."""
+CONTENDS_WITHIN = 1.5
+"""Ways that seem slower than the fastest by more are judged by their best placement alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +180,7 @@ def plan(
         cards: The cards of the rig, in their order.
         ram_bytes: RAM that may be locked for blocks.
         wish: What the user insists on.
-        judge: Looks at the best placement of each way again, with the pipeline's clock and the walked forecast.
+        judge: Looks at the best placements of each way again, with the pipeline's clock and the walked forecast.
         kinds: The ways that exist at all.
         max_chunks_each: The most chunks that a card's blocks are divided into.
         even_chunks_each: Where not 0, a split has only one placement: even over all cards, in that many chunks each.
@@ -185,13 +191,13 @@ def plan(
     """
     if not cards or not variants:
         raise ValueError(f"a plan needs cards and variants, not {len(cards)} and {len(variants)}")
-    found: list[Candidate] = []
+    most = 1 if judge is None else NUM_JUDGED
+    ranked: list[list[Candidate]] = []
     for variant in variants:
         search = _Search(Estimator(variant, cards, num_slots=num_slots), ram_bytes, max_chunks_each, even_chunks_each)
         ways: list[Kind] = [kind for kind in kinds if variant.kinds is None or kind in variant.kinds]
-        found += [candidate for kind in ways if (candidate := search.best(kind)) is not None]
-    if judge is not None:
-        found = [judge(candidate) for candidate in found]
+        ranked += [best for kind in ways if (best := search.best(kind, most=most))]
+    found = [_judged_best(best, judge, fastest_s=_fastest_s(ranked)) for best in ranked]
     found.sort(key=lambda candidate: candidate.rank)
     wish = wish or Wish()
     allowed = [candidate for candidate in found if wish.allows(candidate)]
@@ -215,15 +221,12 @@ class _Search:
     max_chunks_each: int
     even_chunks_each: int = 0
 
-    def best(self, kind: Kind) -> Candidate | None:
-        """The fastest fitting placement of a way, else the one that lacks least; None if there is none at all."""
+    def best(self, kind: Kind, *, most: int) -> list[Candidate]:
+        """The fastest fitting placements of a way, else those that lack least; none if there are none at all."""
         paging = kind.endswith("swap")
         judged = (self._judged(kind, placing, paging=paging) for placing in self._placings(kind))
-        return min(
-            (one for one in judged if not paging or any(stage.num_paged for stage in one.stages)),
-            key=lambda one: one.rank,
-            default=None,
-        )
+        existing = (one for one in judged if not paging or any(stage.num_paged for stage in one.stages))
+        return heapq.nsmallest(most, existing, key=lambda one: one.rank)
 
     def _judged(self, kind: Kind, placing: Placing, *, paging: bool) -> Candidate:
         estimator = self.estimator
@@ -266,6 +269,19 @@ class _Search:
                 for totals in all_totals(num_blocks, block_s):
                     for chunks_each in range(1, min(most, *totals) + 1):
                         yield Placing(cards=cards, totals=totals, chunks_each=chunks_each)
+
+
+def _fastest_s(ranked: Sequence[Sequence[Candidate]]) -> float:
+    return min((best[0].step_s for best in ranked if best[0].fits), default=0.0)
+
+
+def _judged_best(best: Sequence[Candidate], judge: Judge | None, *, fastest_s: float) -> Candidate:
+    """The best placement of a way. Where it may be the one to take, its rivals are judged too."""
+    if judge is None:
+        return best[0]
+    reach = JUDGED_WITHIN if best[0].step_s <= CONTENDS_WITHIN * fastest_s else 0.0
+    rivals = [one for one in best[1:] if one.fits and one.step_s <= reach * best[0].step_s]
+    return min((judge(one) for one in (best[0], *rivals)), key=lambda one: one.rank)
 
 
 def _reason(candidate: Candidate, recommended: Candidate | None, wish: Wish) -> str:

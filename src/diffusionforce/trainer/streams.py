@@ -24,10 +24,12 @@ def take_stdout() -> io.FileIO:
     _open_missing_descriptors()
     private = os.dup(1)
     _flush()
-    os.dup2(2, 1)
+    # First this: a stream that began on a file asks where it stands when its error handling changes, and a pipe
+    # cannot tell.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    os.dup2(2, 1)
     return io.FileIO(private, "wb")
 
 

@@ -27,7 +27,7 @@ def memory(size_bytes: int) -> str:
 
 
 def block_ranges(blocks: tuple[int, ...]) -> str:
-    """Return block numbers with neighbours drawn together, like `0-4, 7`."""
+    """Return block numbers, counted from 0, with neighbours drawn together, like `0-4, 7`."""
     ranges: list[list[int]] = []
     for block in sorted(blocks):
         if ranges and block == ranges[-1][1] + 1:

@@ -19,7 +19,7 @@ def test_cards_are_called_by_their_number():
     devices.place(placed("cuda:0", "cuda:1"))
     assert [view.label for view in devices.views] == ["GPU 0", "GPU 1"]
     assert devices.views[0].name == "RTX 3060"
-    assert devices.sentence() == "blocks 1–3 on GPU 0, 4–5 on GPU 1"
+    assert devices.sentence() == "blocks 0–2 on GPU 0, 3–4 on GPU 1"
 
 
 def test_one_processor_is_not_called_a_stage():

@@ -83,14 +83,17 @@ def loss(value: float | None) -> str:
 
 
 def ranges(numbers: tuple[int, ...]) -> str:
-    """Return whole numbers, counted from 0, as people count blocks: `1–5`, `1–3 and 7`; `none` for nothing."""
+    """Return block numbers with neighbours drawn together: `0–4`, `0–2 and 6`; `none` for nothing.
+
+    They are counted from 0, like everywhere that a block has a number: logs, errors and the names in LoRA files.
+    """
     spans: list[list[int]] = []
     for number in sorted(numbers):
         if spans and number == spans[-1][1] + 1:
             spans[-1][1] = number
         else:
             spans.append([number, number])
-    parts = [f"{a + 1}" if a == b else f"{a + 1}–{b + 1}" for a, b in spans]
+    parts = [f"{a}" if a == b else f"{a}–{b}" for a, b in spans]
     if len(parts) > 4:
         parts = [*parts[:3], f"{len(parts) - 3} more"]
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0] if parts else "none"

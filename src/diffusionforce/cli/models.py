@@ -15,6 +15,7 @@ from diffusionforce.wire import Failed
 from diffusionforce.wire.weights import (
     Chosen,
     DownloadProgress,
+    EngineOptions,
     Model,
     ModelFile,
     Models,
@@ -31,10 +32,17 @@ diffusionforce models MODEL                  the files of one, its terms, and wh
 diffusionforce models download MODEL         download what is missing
 diffusionforce models use MODEL ROLE FILE    use a file that you have
 diffusionforce models folder DIR             look for files in a folder, like ComfyUI's models folder
+diffusionforce models options MODEL          the engine's options that a profile can set under [advanced]
 diffusionforce models accept MODEL           accept the terms of a model that has terms of its own
 
 Exit code of the first two: 0 everything is here, 1 something is missing or wrong."""
-_ACTIONS = {"download": ("MODEL",), "use": ("MODEL", "ROLE", "FILE"), "folder": ("DIR",), "accept": ("MODEL",)}
+_ACTIONS = {
+    "download": ("MODEL",),
+    "options": ("MODEL",),
+    "use": ("MODEL", "ROLE", "FILE"),
+    "folder": ("DIR",),
+    "accept": ("MODEL",),
+}
 _STYLES = {"here": "green", "missing": "yellow", "wrong": "red"}
 
 
@@ -63,6 +71,10 @@ def run(options: argparse.Namespace) -> int:
         return _exit_code(last, options.words)
     if isinstance(last, Chosen):
         Console().print(Text(f"From now on: {last.path} ({last.what}).", "green"), soft_wrap=True)
+    elif isinstance(last, EngineOptions):
+        for option in last.options:
+            choices = f": {', '.join(option.choices)}" if option.choices else ""
+            Console().print(Text.assemble((option.name, "bold"), f"  {option.type}{choices}"), soft_wrap=True)
     elif isinstance(last, Models):
         lines = _all_lines(last) if not options.words else _lines(last.models[0], last.folders)
         for line in lines:

@@ -1,7 +1,7 @@
 """What is said about the files of the real models and about LoRA files, one JSON object a line.
 
-A child process looks at the files and answers; window and command line show. The last record is `models`, `lora`,
-`terms`, `chosen` or `failed`.
+A child process looks at the files and answers; window and command line show. The last record is `models`, `options`,
+`chosen`, `lora` or `failed`.
 """
 
 from typing import Annotated, Literal
@@ -80,6 +80,23 @@ class DownloadProgress(Record):
     total_bytes: int
 
 
+class EngineOption(Record):
+    """An option of the engine that a profile can set under `advanced`."""
+
+    name: str
+    type: str
+    many: bool
+    choices: tuple[str, ...]
+
+
+class EngineOptions(Record):
+    """The options that a profile can set for one model."""
+
+    kind: Literal["options"] = "options"
+    family: str
+    options: tuple[EngineOption, ...]
+
+
 class Chosen(Record):
     """A file or folder that will be used from now on."""
 
@@ -115,7 +132,7 @@ class LoraInfo(Record):
     metadata: dict[str, str]
 
 
-WeightsRecord = Models | DownloadProgress | Chosen | LoraInfo | Failed
+WeightsRecord = Models | DownloadProgress | EngineOptions | Chosen | LoraInfo | Failed
 _adapter: TypeAdapter[WeightsRecord] = TypeAdapter(Annotated[WeightsRecord, Field(discriminator="kind")])
 
 

@@ -9,7 +9,17 @@ from diffusionforce.cli import main
 from diffusionforce.wire import Failed, to_json
 from diffusionforce.wire.engine import EngineTerms
 from diffusionforce.wire.messages import Record
-from diffusionforce.wire.weights import Chosen, DownloadProgress, LoraInfo, Model, ModelFile, Models, NoModel
+from diffusionforce.wire.weights import (
+    Chosen,
+    DownloadProgress,
+    EngineOption,
+    EngineOptions,
+    LoraInfo,
+    Model,
+    ModelFile,
+    Models,
+    NoModel,
+)
 
 TERMS = EngineTerms(folder="f", licence="Own Licence", origin="o/o", url="https://x", words="Not in Y.", models=("M",))
 
@@ -98,6 +108,7 @@ def test_the_exit_code_says_whether_everything_is_here(answers):
         (["download", "m", "--all"], ["download", "--all", "--", "m"]),
         (["use", "m", "vae", "-x.safetensors"], None),
         (["use", "m", "vae", "x.safetensors"], ["use", "--", "m", "vae", "x.safetensors"]),
+        (["options", "m"], ["options", "--", "m"]),
         (["folder", "/d"], ["folder", "--", "/d"]),
         (["accept", "m"], ["accept", "--", "m"]),
     ],
@@ -113,6 +124,13 @@ def test_words_that_are_not_understood(answers, capsys: pytest.CaptureFixture[st
     calls = answers()
     assert main(["models", *words]) == 1
     assert calls == [] and "Try: diffusionforce models --help" in capsys.readouterr().err
+
+
+def test_the_options_of_the_engine(answers, capsys: pytest.CaptureFixture[str]):
+    option = EngineOption(name="lr_scheduler", type="a text", many=False, choices=("constant", "cosine"))
+    answers(EngineOptions(family="m", options=(option,)))
+    assert main(["models", "options", "m"]) == 0
+    assert capsys.readouterr().out == "lr_scheduler  a text: constant, cosine\n"
 
 
 def test_a_choice_and_a_download(answers, capsys: pytest.CaptureFixture[str]):

@@ -15,7 +15,7 @@ import tomli_w
 
 from diffusionforce.engines.musubi.families import Family, OptionValue
 from diffusionforce.engines.musubi.headers import FilePrecision
-from diffusionforce.engines.musubi.options import options_of, require_option
+from diffusionforce.engines.musubi.options import Option, options_of, require_option
 from diffusionforce.engines.musubi.reserved import require_free
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import Profile
@@ -302,10 +302,10 @@ def _caching(dataset_config: Path, device: str) -> dict[str, OptionValue]:
     return {"dataset_config": str(dataset_config), "device": device, "skip_existing": True, "keep_cache": True}
 
 
-def known_options(family: Family) -> Mapping[str, str]:
-    """Return the options that `advanced` takes for a family, each with its kind, for people to choose from."""
+def known_options(family: Family) -> Mapping[str, Option]:
+    """Return the options that `advanced` takes for a family, for people to choose from."""
     options = options_of(family.trainer.train)
-    return {name: option.kind for name, option in options.items() if not _is_reserved(name, family)}
+    return {name: option for name, option in sorted(options.items()) if not _is_reserved(name, family)}
 
 
 def _is_reserved(name: str, family: Family) -> bool:

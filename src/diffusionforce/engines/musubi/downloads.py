@@ -119,7 +119,7 @@ def download(family: Family, files: Sequence[WeightFile], hub: Hub, *, report: R
             _fetch(part, hub, number=number, num_parts=len(parts), report=report)
     except OSError as error:
         raise storage_error(error, models_dir()) from error
-    return {file.role: _arrived(file, family) for file in files}
+    return {file.role: _arrived(file, parts, family) for file in files}
 
 
 def require_room(parts: Iterable[Part]) -> None:
@@ -145,8 +145,9 @@ def _paths(file: WeightFile, listing: Mapping[str, int]) -> list[str]:
     if file.is_folder:
         return _folder_paths(listing)
     paths = sorted(fnmatch.filter(listing, file.path)) if file.is_split else [file.path] * (file.path in listing)
-    if paths:
-        return paths
+    moved = [path for path in listing if path.rpartition("/")[2] == file.name]
+    if paths or (len(moved) == 1 and not file.is_split):
+        return paths or moved
     close = difflib.get_close_matches(file.path, listing, n=3, cutoff=0.4)
     raise WeightsError(
         f"{file.repository} has no {file.path}.",
@@ -180,9 +181,8 @@ def _fetch(part: Part, hub: Hub, *, number: int, num_parts: int, report: Report)
     report(part, number, num_parts, part.size_bytes)
 
 
-def _arrived(file: WeightFile, family: Family) -> Path:
-    path = download_path(file)
-    if file.is_split:
-        path = next(iter(sorted(path.glob("*00001-of-*.safetensors"))), path)
+def _arrived(file: WeightFile, parts: Iterable[Part], family: Family) -> Path:
+    first = min(part.path for part in parts if part.file is file)
+    path = download_path(file) if file.is_folder else models_dir() / file.repository.replace("/", "--") / first
     check_file(file, path, family=family)
     return path

@@ -61,10 +61,15 @@ def write_for_comfy(source: Path, target: Path) -> str:
     is_joined = family.comfy.loads == "converted"
     named = _named(_joined(dotted) if is_joined else dotted, family)
     try:
-        write_whole(target, _content(named, {**header.metadata, NOTE: "ComfyUI"}))
+        write_whole(target, _content(named, {**_metadata(header), NOTE: "ComfyUI"}))
     except OSError as error:
         raise storage_error(error, target) from error
     return "joined" if is_joined else "renamed"
+
+
+def _metadata(header: Header) -> dict[str, str]:
+    """Return the metadata without the hashes of the file that it was."""
+    return {name: value for name, value in header.metadata.items() if not name.startswith("sshs_")}
 
 
 def _family_of(header: Header) -> Family:

@@ -47,6 +47,11 @@ class Option:
     many: bool = False
     choices: tuple[str, ...] = ()
 
+    @property
+    def words(self) -> str:
+        """What a value of it is, for people."""
+        return f"a list, each item {_WORDS[self.kind]}" if self.many else _WORDS[self.kind]
+
     def problem(self, value: object) -> str:
         """Return what is wrong with a value, as the end of a sentence; empty if nothing is."""
         if self.many:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from diffusionforce.engines.musubi.arguments import known_options
 from diffusionforce.engines.musubi.downloads import Hub, Part, download
 from diffusionforce.engines.musubi.families import FAMILIES, UNAVAILABLE, Family, Unavailable, find_family
 from diffusionforce.engines.musubi.headers import GIB, split_parts
@@ -28,7 +29,17 @@ from diffusionforce.job import Profile, builtin_profiles, find_profile, read_pro
 from diffusionforce.job.files import expanded
 from diffusionforce.wire import Failed, to_json
 from diffusionforce.wire.engine import EngineTerms
-from diffusionforce.wire.weights import Chosen, DownloadProgress, LoraInfo, Model, ModelFile, Models, NoModel
+from diffusionforce.wire.weights import (
+    Chosen,
+    DownloadProgress,
+    EngineOption,
+    EngineOptions,
+    LoraInfo,
+    Model,
+    ModelFile,
+    Models,
+    NoModel,
+)
 
 EXIT_OK, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 _REPORT_INTERVAL_S = 0.1
@@ -56,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("list")
-    for action in ("show", "accept", "download"):
+    for action in ("show", "accept", "options", "download"):
         actions.add_parser(action).add_argument("profile")
     actions.choices["download"].add_argument("--all", action="store_true")
     use = actions.add_parser("use")
@@ -79,6 +90,8 @@ def _answer(options: argparse.Namespace, hub: Hub | None) -> BaseModel:
             family, profile = _family_of(options.profile)
             accept(family)
             return _one(family, profile)
+        case "options":
+            return _options(_family_of(options.profile)[0])
         case "download":
             return _download(options.profile, with_optional=options.all, hub=hub)
         case "use":
@@ -133,6 +146,16 @@ def _download(name: str, *, with_optional: bool, hub: Hub | None) -> Models:
 def _hugging_face() -> Hub:
     """Return the hub; its library takes a second to load, which only a download is worth."""
     return importlib.import_module("diffusionforce.engines.musubi.hub").HuggingFaceHub()
+
+
+def _options(family: Family) -> EngineOptions:
+    return EngineOptions(
+        family=family.name,
+        options=tuple(
+            EngineOption(name=name, type=option.words, many=option.many, choices=option.choices)
+            for name, option in known_options(family).items()
+        ),
+    )
 
 
 def _use(name: str, role: str, path: Path) -> Chosen:

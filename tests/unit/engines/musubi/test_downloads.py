@@ -95,6 +95,19 @@ def test_everything_is_looked_up_before_the_first_byte(tmp_path: Path):
         plan_download([needed(KANDINSKY, "dit")], hub)
 
 
+def test_a_file_that_was_moved_within_its_repository_is_found(tmp_path: Path):
+    file = needed(ZIMAGE, "text_encoder")
+    dit = needed(FAMILIES["wan2.1-t2v-1.3b"], "dit")
+    content = write_like(tmp_path / "x.safetensors", dit.signature).read_bytes()
+    hub = FolderHub({dit.repository: {f"elsewhere/{dit.name}": content}})
+    family = FAMILIES["wan2.1-t2v-1.3b"]
+    found = download(family, [dit], hub, report=no_report)
+    assert found["dit"].parent.name == "elsewhere"
+    assert next(one for one in locate(family) if one.file is dit).path == found["dit"]
+    with pytest.raises(WeightsError, match="has no text_encoder/model"):
+        plan_download([file], FolderHub({file.repository: {"model.safetensors": b""}}))
+
+
 def test_another_models_file_under_the_right_name_is_refused(tmp_path: Path):
     wan = FAMILIES["wan2.1-t2v-1.3b"]
     file = needed(wan, "dit")

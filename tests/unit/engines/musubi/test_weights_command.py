@@ -13,7 +13,15 @@ from diffusionforce.engines.musubi.weights_settings import read_settings
 from diffusionforce.errors import EngineError
 from diffusionforce.job import builtin_profiles
 from diffusionforce.wire import Failed
-from diffusionforce.wire.weights import Chosen, DownloadProgress, LoraInfo, Models, WeightsRecord, read_weights_record
+from diffusionforce.wire.weights import (
+    Chosen,
+    DownloadProgress,
+    EngineOptions,
+    LoraInfo,
+    Models,
+    WeightsRecord,
+    read_weights_record,
+)
 
 KLEIN = FAMILIES["flux2-klein-base-9b"]
 
@@ -147,6 +155,15 @@ def test_terms_are_shown_before_a_model_is_used(ask):
 def test_what_is_no_model_to_download_is_said(ask, name: str, words: str):
     (refused,) = ask("show", name)
     assert isinstance(refused, Failed) and words in refused.sentence
+
+
+def test_the_options_that_a_profile_can_set(ask):
+    (options,) = ask("options", "wan22-t2v-14b")
+    assert isinstance(options, EngineOptions)
+    by_name = {option.name: option for option in options.options}
+    assert "timestep_boundary" in by_name and "output_dir" not in by_name and "task" not in by_name
+    assert "flux_shift" in by_name["timestep_sampling"].choices
+    assert by_name["network_args"].type == "a list, each item a text"
 
 
 def test_a_lora_is_converted_beside_itself_and_never_over_a_file(ask, tmp_path: Path):

@@ -28,6 +28,7 @@ from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, Ste
 from diffusionforce.hooks.musubi.catalogue import hooks_for
 from diffusionforce.pipeline.placement import Placement, even_placement
 from diffusionforce.pipeline.schedule.generators import Costs, Op, turns
+from diffusionforce.pipeline.shortage import Shortage
 
 RANK = 4
 
@@ -64,6 +65,9 @@ class Notes:
 
     def on_sample(self, step: int, *, report: SampleReport) -> None:
         self.events.append(f"sample {step} {report.index} {report.path.name}")
+
+    def on_samples_skipped(self, step: int, *, shortage: Shortage) -> None:
+        self.events.append(f"skipped {step} {shortage}")
 
     def on_checkpoint(self, step: int, *, path: Path) -> None:
         self.events.append(f"checkpoint {step} {path.name}")

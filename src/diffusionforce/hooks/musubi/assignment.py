@@ -11,6 +11,7 @@ import torch
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.schedule.generators import Costs, Op, interleaved
 from diffusionforce.pipeline.schedule.simulation import Timeline
+from diffusionforce.pipeline.shortage import Shortage
 
 
 class Listener(Protocol):
@@ -39,6 +40,10 @@ class Listener(Protocol):
 
     def on_sample(self, step: int, *, report: "SampleReport") -> None:
         """A sample was written."""
+        ...
+
+    def on_samples_skipped(self, step: int, *, shortage: Shortage) -> None:
+        """A pass of samples was given up for lack of memory; the training goes on."""
         ...
 
     def on_checkpoint(self, step: int, *, path: Path) -> None:
@@ -99,6 +104,10 @@ class Assignment:
     """Where text encoders read the sample prompts."""
     decoder_device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     """Where the autoencoder turns samples into pictures."""
+    paged: frozenset[int] = frozenset()
+    """Blocks that live in RAM and are brought in for their turn."""
+    num_slots: tuple[int, ...] = ()
+    """For each device the paged blocks that it can hold at a time; empty: a usual number."""
     num_aside: tuple[int, ...] = ()
     """For each device the blocks that step aside while samples are made; empty: none."""
     contexts: Sequence[Callable[[], AbstractContextManager[Any]]] = ()

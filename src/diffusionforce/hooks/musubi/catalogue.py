@@ -18,6 +18,7 @@ from diffusionforce.hooks.musubi import (
     requests,
     resume,
     sample_once,
+    sample_room,
     single_process,
     text_encoders,
     wan_experts,
@@ -34,6 +35,7 @@ _WHEN_SPLIT: tuple[Seam, ...] = (
     microbatches.HOOK,
     text_encoders.HOOK,
     autoencoder.HOOK,
+    sample_room.HOOK,
 )
 _WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {
     "wan": (wan_experts.HOOK,),

@@ -1,5 +1,6 @@
 """13: what happens in a run is told as it happens, not read from what the trainer prints."""
 
+import contextlib
 import shutil
 import time
 from pathlib import Path
@@ -32,6 +33,8 @@ class Events(EngineTrainer):
         """Note what later events need."""
         super().on_train_start(args, accelerator, network, transformer, optimizer)
         self._optimizer = optimizer
+        if not self.assignment.is_split:  # Hook 6 tells it of a model on several devices.
+            self.assignment.listener.on_placed(transformer, self.assignment.blocks_of(transformer))
         clip = accelerator.clip_grad_norm_
 
         def clip_and_note(*clip_args: Any, **clip_kwargs: Any) -> Any:
@@ -91,6 +94,8 @@ class Events(EngineTrainer):
         self._num_in_pass = len(sample_parameters or ())
         super().sample_images(accelerator, args, epoch, steps, vae, transformer, sample_parameters, dit_dtype)
         self._mark_s = time.perf_counter()
+        with contextlib.suppress(OSError):  # The trainer made it; Kandinsky 5 puts its samples there.
+            Path(args.output_dir, "sample").rmdir()
 
     def sample_image_inference(
         self,
@@ -124,9 +129,6 @@ class Events(EngineTrainer):
             )
             self.assignment.listener.on_sample(steps, report=report)
         shutil.rmtree(folder, ignore_errors=True)
-        # The trainer has made this folder for every pass; nothing is put there.
-        if not any(Path(save_dir).iterdir()):
-            Path(save_dir).rmdir()
 
     def on_post_save(
         self,

@@ -29,7 +29,7 @@ class HostNumbers:
         kind, keys, *rest = np.random.get_state()
         version, words, gauss = random.getstate()
         return cls(
-            torch_state=tuple(torch.get_rng_state().tolist()),
+            torch_state=tuple(torch.get_rng_state().numpy().tobytes()),
             python_state=(version, tuple(words), gauss),
             numpy_state=(kind, tuple(int(key) for key in keys), *rest),  # pyright: ignore
         )

@@ -1,0 +1,86 @@
+"""The engine's training programs, run in this process with a trainer of ours in the place of theirs.
+
+Each program reads its options, puts some of them right, makes its trainer and lets it train. What it puts right differs
+from model to model, so its own `main` is run, and finds under the name of its trainer something that makes ours.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from diffusionforce.errors import EngineError, ProfileError
+
+PACKAGE = "musubi_tuner"
+
+
+def load_program(script: str) -> ModuleType:
+    """Import a program of the engine, which is on the import path.
+
+    Args:
+        script: Its module, for example `wan_train_network`.
+
+    Raises:
+        EngineError: A library that it needs is not installed.
+    """
+    try:
+        return importlib.import_module(f"{PACKAGE}.{script}")
+    except ModuleNotFoundError as error:
+        missing = (error.name or str(error)).partition(".")[0]
+        raise EngineError(
+            f"The engine needs the library {missing}, which is not installed.",
+            hint="Install the engine's libraries into the same Python: pip install diffusionforce[musubi]",
+            detail=f"importing {script}: {error!r}",
+        ) from error
+
+
+def run_program(
+    program: ModuleType, argv: Sequence[str], *, trainer_name: str, make_trainer: Callable[[], Any]
+) -> None:
+    """Run a training program to its end.
+
+    Args:
+        program: The program.
+        argv: Its options, as `EngineArguments.argv` gives them.
+        trainer_name: The trainer's class in the program.
+        make_trainer: Makes what trains instead.
+
+    Raises:
+        EngineError: The program has no such trainer.
+        ProfileError: The program refuses the options. Whatever the trainer raises is raised as it is.
+    """
+    if not hasattr(program, trainer_name):
+        raise EngineError(f"{program.__name__} has no {trainer_name}.", hint="Install the pinned engine again.")
+    with _in_its_place(program, trainer_name, make_trainer), _called_with(program, argv):
+        try:
+            program.main()
+        except SystemExit as error:
+            raise ProfileError(
+                f"The engine refuses its options (exit code {error.code}).",
+                hint="What it says is in the log of the run.",
+                detail=" ".join(argv),
+            ) from error
+
+
+@contextmanager
+def _in_its_place(program: ModuleType, name: str, replacement: Any) -> Iterator[None]:
+    usual = getattr(program, name)
+    setattr(program, name, replacement)
+    try:
+        yield
+    finally:
+        setattr(program, name, usual)
+
+
+@contextmanager
+def _called_with(program: ModuleType, argv: Sequence[str]) -> Iterator[None]:
+    """With these options; the import path, which the trainer adds to, is put back afterwards."""
+    usual_argv, usual_path = sys.argv, list(sys.path)
+    sys.argv = [program.__name__, *argv]
+    try:
+        yield
+    finally:
+        sys.argv = usual_argv
+        sys.path[:] = usual_path

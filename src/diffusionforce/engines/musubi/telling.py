@@ -1,0 +1,185 @@
+"""What the hooks notice of a training, told as the records that the window and the command line read."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from diffusionforce.engines.autopsy import skipped_samples
+from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.plans import RunPlan
+from diffusionforce.engines.pocket.devices import Meters
+from diffusionforce.engines.pocket.microbatches import DeviceWork
+from diffusionforce.engines.pocket.schedule import TimeLeft
+from diffusionforce.errors import DivergedError
+from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
+from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.schedule.simulation import Timeline
+from diffusionforce.pipeline.shortage import Shortage
+from diffusionforce.wire import Checkpoint, DevicePlacement, Placed, Preparing, Sample, Span, Step
+
+
+class Teller:
+    """The listener of a run.
+
+    Args:
+        placement: Where the blocks are.
+        output: The run's folders; paths are told relative to them.
+        report: Takes the records.
+        controls: What the outside asks for.
+        plan: The run's plan, if it has one.
+        sample_steps: Steps after which samples are made.
+        num_steps: Of the run.
+    """
+
+    def __init__(
+        self,
+        placement: Placement,
+        *,
+        output: Output,
+        report: Report,
+        controls: Controls,
+        plan: RunPlan | None,
+        sample_steps: frozenset[int],
+        num_steps: int,
+    ) -> None:
+        self.step = 0
+        """The last that was taken."""
+        self.saved_step = 0
+        self.saved_path = ""
+        """The last LoRA file, relative to the run folder."""
+        self._placement = placement
+        self._output = output
+        self._report = report
+        self._controls = controls
+        self._plan = plan
+        self._time_left = TimeLeft(num_steps=num_steps, sample_steps=sample_steps)
+        self._meters = Meters.of(placement.devices)
+        self._pass_s = 0.0
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether the run should end after the current step."""
+        return self._controls.stop_requested
+
+    def take_save_request(self) -> bool:
+        """Whether a checkpoint was asked for since the last call."""
+        return self._controls.take_save_request()
+
+    def take_sample_request(self) -> bool:
+        """Whether a sample pass was asked for since the last call."""
+        return self._controls.take_sample_request()
+
+    def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
+        """Tell what lies where."""
+        self._report(Preparing(stage="model", done=1, total=1))
+        self._report(
+            Placed(
+                devices=tuple(_placed(transformer, blocks, self._placement)),
+                num_blocks=len(blocks),
+                schedule="interleaved" if len(self._placement.devices) > 1 else "single",
+            )
+        )
+
+    def on_step(self, step: int, *, num_steps: int, report: StepReport) -> None:
+        """Tell of a step.
+
+        Raises:
+            DivergedError: Its loss is not a number.
+        """
+        if not math.isfinite(report.loss):
+            raise DivergedError(
+                f"The training broke down at step {step}: the loss is {report.loss}.",
+                hint=f"Lower training.learning_rate (now {report.learning_rate:g}) and start again; what was saved "
+                "before is still there.",
+            )
+        self.step = step
+        self._time_left.note_step(report.seconds)
+        work = _work(report.timeline, self._placement.devices) if report.timeline is not None else {}
+        self._report(
+            Step(
+                step=step,
+                num_steps=num_steps,
+                loss=report.loss,
+                learning_rate=report.learning_rate,
+                grad_norm=report.grad_norm,
+                seconds=report.seconds,
+                eta_s=self._time_left.after(step),
+                devices=self._meters.read(work),
+            )
+        )
+
+    def on_sample(self, step: int, *, report: SampleReport) -> None:
+        """Tell of a sample."""
+        self._pass_s = report.seconds + (self._pass_s if report.index else 0.0)
+        self._time_left.note_pass(self._pass_s)
+        self._report(Preparing(stage="samples", done=report.index + 1, total=report.num, step=step))
+        self._report(
+            Sample(
+                step=step,
+                prompt_index=report.index,
+                num_prompts=report.num,
+                prompt=report.prompt,
+                seed=report.seed,
+                path=self._inside(report.path),
+                seconds=report.seconds,
+            )
+        )
+        self._meters.forget_peaks()  # A step's peak is what steps hold.
+
+    def on_samples_skipped(self, step: int, *, shortage: Shortage) -> None:
+        """Warn that samples were left out."""
+        self._report(skipped_samples(shortage, step=step, plan=self._plan, tries_again=False))
+
+    def on_checkpoint(self, step: int, *, path: Path) -> None:
+        """Tell of a LoRA file."""
+        self.saved_step, self.saved_path = step, self._inside(path)
+        self._report(Checkpoint(step=step, path=self.saved_path, size_bytes=path.stat().st_size))
+
+    def _inside(self, path: Path) -> str:
+        """The path relative to the run folder, with forward slashes."""
+        return path.relative_to(self._output.root).as_posix()
+
+
+def _placed(transformer: Any, blocks: Sequence[Any], placement: Placement) -> list[DevicePlacement]:
+    in_blocks = {id(tensor) for block in blocks for tensor in block.parameters()}
+    ends_bytes = sum(_size_bytes(one) for one in transformer.parameters() if id(one) not in in_blocks)
+    placed: list[DevicePlacement] = []
+    for stage, device in enumerate(placement.devices):
+        mine = placement.blocks_of_stage(stage)
+        own_bytes = sum(_size_bytes(one) for index in mine for one in blocks[index].parameters())
+        is_card = device.type == "cuda"
+        placed.append(
+            DevicePlacement(
+                device=str(device),
+                name=torch.cuda.get_device_name(device) if is_card else "Processor",
+                blocks=mine,
+                weights_bytes=own_bytes + (ends_bytes if stage == 0 else 0),
+                memory_total_bytes=torch.cuda.get_device_properties(device).total_memory if is_card else None,
+            )
+        )
+    return placed
+
+
+def _size_bytes(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def _work(timeline: Timeline, devices: Sequence[torch.device]) -> Mapping[torch.device, DeviceWork]:
+    work: dict[torch.device, DeviceWork] = {}
+    for device in dict.fromkeys(devices):
+        spans = tuple(
+            Span(
+                op=span.op.kind,
+                chunk=span.op.chunk,
+                microbatch=span.op.microbatch,
+                start_s=span.start_s,
+                end_s=span.end_s,
+            )
+            for span in timeline.spans
+            if span.device == device
+        )
+        work[device] = DeviceWork(busy=min(1.0, timeline.busy_share(device)), timeline=spans)
+    return work

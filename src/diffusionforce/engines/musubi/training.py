@@ -1,0 +1,194 @@
+"""One training by the engine, from its options to the last record: hooks in place, model on its devices, records told.
+
+What has to be there before (the files, the prepared pictures, the prompts) is named by the options. On one device the
+engine's trainer runs as it is, with a few overrides that tell what happens; on several the blocks go where the plan
+wants them.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from diffusionforce.engines.autopsy import out_of_memory, step_words
+from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.limits import enforce
+from diffusionforce.engines.musubi.arguments import EngineArguments
+from diffusionforce.engines.musubi.families import Family
+from diffusionforce.engines.musubi.program import load_program, run_program
+from diffusionforce.engines.musubi.telling import Teller
+from diffusionforce.engines.plans import RunPlan
+from diffusionforce.engines.pocket.division import chunks_per_stage, pieces_of_batch
+from diffusionforce.hooks.musubi.assignment import Assignment
+from diffusionforce.hooks.musubi.catalogue import hooks_for
+from diffusionforce.hooks.musubi.requests import StopAsked
+from diffusionforce.job import Job
+from diffusionforce.pipeline.placement import Placement, even_placement
+from diffusionforce.pipeline.shortage import shortage_of
+from diffusionforce.wire import Done, Preparing, Stopped
+
+_SCRIPT_END = "_train_network"
+_ROOM_TO_DECODE_BYTES = 4 << 30
+"""A card with less to spare leaves turning samples into pictures to the processor."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What is trained.
+
+    Attributes:
+        job: The job.
+        family: Its model.
+        arguments: The engine's options; their output folder is the run's folder of checkpoints.
+        output: The run's folders.
+        report: Takes the records.
+        controls: What the outside asks for.
+        devices: What it runs on, the first being home, where there is no plan.
+        plan: Where blocks go and how much each card may hold.
+        change_trainer: Changes the engine's trainer class before the hooks do; for tests.
+        contexts: Entered for the whole training and in every micro-batch; for tests.
+    """
+
+    job: Job
+    family: Family
+    arguments: EngineArguments
+    output: Output
+    report: Report
+    controls: Controls
+    devices: Sequence[torch.device] = ()
+    plan: RunPlan | None = None
+    change_trainer: Callable[[type[Any]], type[Any]] = lambda trainer: trainer
+    contexts: Sequence[Callable[[], AbstractContextManager[Any]]] = ()
+
+    def run(self) -> Done | Stopped:
+        """Train, and return how it ended.
+
+        Raises:
+            CardMemoryError: Memory ran out; what was saved before stays.
+            UserError: The run cannot go on; what was saved before stays.
+        """
+        start_s = time.perf_counter()
+        enforce(self.plan.devices if self.plan is not None else ())
+        placement = self._placement()
+        teller = self._teller(placement)
+        self.report(Preparing(stage="model", done=0, total=1))
+        try:
+            self._train(placement, teller)
+        except StopAsked:
+            return Stopped(step=teller.step, lora=teller.saved_path)
+        except (RuntimeError, MemoryError) as error:
+            shortage = shortage_of(error)
+            if shortage is None:
+                raise
+            kept = f"The LoRA of step {teller.saved_step} is saved." if teller.saved_path else "Nothing was saved yet."
+            doing = step_words(error, step=teller.step + 1)
+            raise out_of_memory(
+                error, shortage, doing=doing, kept=kept, plan=self.plan, bucket=self._bucket()
+            ) from None
+        return Done(step=teller.step, lora=teller.saved_path, seconds=time.perf_counter() - start_s)
+
+    def _train(self, placement: Placement, teller: Teller) -> None:
+        """Run the engine's program with our trainer, and put everything back."""
+        trainer = self.family.trainer
+        assignment = self._assignment(placement, teller)
+        hooks = hooks_for(
+            script=trainer.train.removesuffix(_SCRIPT_END),
+            home=str(placement.devices[0]),
+            is_split=assignment.is_split,
+        )
+        with ExitStack() as stack:
+            if placement.devices[0].type == "cuda":
+                torch.cuda.set_device(placement.devices[0])
+            program = load_program(trainer.train)
+            stack.enter_context(hooks.apply())
+            for context in self.contexts:
+                stack.enter_context(context())
+            made = hooks.trainer_class(self.change_trainer(getattr(program, trainer.trainer_class)))()
+            made.assignment = assignment
+            stack.callback(made.release)
+            run_program(program, self.arguments.argv(), trainer_name=trainer.trainer_class, make_trainer=lambda: made)
+
+    def _placement(self) -> Placement:
+        if self.plan is not None:
+            return Placement(
+                devices=tuple(torch.device(one.device) for one in self.plan.devices),
+                chunk_sizes=self.plan.chunk_sizes,
+                stage_of_chunk=self.plan.stage_of_chunk,
+            )
+        num_blocks = sum(blocks.count for blocks in self.family.blocks)
+        chunks = chunks_per_stage(num_stages=len(self.devices), num_blocks=num_blocks)
+        return even_placement(num_blocks, self.devices, chunks_per_stage=chunks)
+
+    def _teller(self, placement: Placement) -> Teller:
+        profile = self.job.profile
+        every, num_steps = profile.samples.every_steps, profile.training.steps
+        between = range(every, num_steps, every) if every else ()
+        return Teller(
+            placement,
+            output=self.output,
+            report=self.report,
+            controls=self.controls,
+            plan=self.plan,
+            sample_steps=frozenset((*between, num_steps)) if profile.samples.prompts else frozenset(),
+            num_steps=num_steps,
+        )
+
+    def _assignment(self, placement: Placement, teller: Teller) -> Assignment:
+        training, plan = self.job.profile.training, self.plan
+        pieces = pieces_of_batch(
+            training.batch_size, num_stages=len(placement.devices), num_batches=training.gradient_accumulation
+        )
+        return Assignment(
+            placement=placement,
+            block_lists=tuple(blocks.name for blocks in self.family.blocks),
+            listener=teller,
+            samples_dir=self.output.samples_dir,
+            num_pieces=training.batch_size if self.family.trainer.architecture in _ONE_AT_A_TIME else pieces,
+            encoder_device=self._encoder_device(placement),
+            decoder_device=self._decoder_device(placement),
+            paged=plan.paged if plan is not None else frozenset(),
+            num_slots=tuple(one.num_slots for one in plan.devices) if plan is not None else (),
+            num_aside=tuple(one.num_aside for one in plan.devices) if plan is not None else (),
+            contexts=self.contexts,
+        )
+
+    def _encoder_device(self, placement: Placement) -> torch.device:
+        """The device with most memory, if the largest text encoder fits there: nothing else is loaded then."""
+        sizes_gib = [file.gib for file in self.family.files if "captions" in file.uses]
+        needed_bytes = int(max(sizes_gib, default=0.0) * 1.15 * 2**30)
+        free = {device: free_bytes(device, self.plan) for device in placement.devices}
+        best = max(free, key=lambda device: free[device])
+        return best if free[best] >= needed_bytes else torch.device("cpu")
+
+    def _decoder_device(self, placement: Placement) -> torch.device:
+        """The card that the plan leaves most room on; the last where nothing is planned, for home holds more."""
+        if self.plan is None:
+            return placement.devices[-1]
+        left = {
+            torch.device(one.device): (one.budget_bytes or one.total_bytes)
+            - max(one.planned_bytes or 0, one.planned_sampling_bytes or 0)
+            for one in self.plan.devices
+        }
+        best = max(left, key=lambda device: left[device])
+        return best if left[best] >= _ROOM_TO_DECODE_BYTES else torch.device("cpu")
+
+    def _bucket(self) -> str:
+        dataset, training = self.job.profile.dataset, self.job.profile.training
+        return f"{dataset.width} x {dataset.height}, {training.batch_size} at a time"
+
+
+_ONE_AT_A_TIME = {"kandinsky5"}
+"""Trainers that run the model once for each picture, so that a micro-batch is one picture."""
+
+
+def free_bytes(device: torch.device, plan: RunPlan | None) -> int:
+    """What of a card's memory is free now, within the plan's budget; 0 for a processor."""
+    if device.type != "cuda":
+        return 0
+    free, _ = torch.cuda.mem_get_info(device)
+    planned = plan.of_device(str(device)) if plan is not None else None
+    budget_bytes = planned.budget_bytes if planned is not None else None
+    return min(free, budget_bytes) if budget_bytes is not None else free

@@ -1,0 +1,80 @@
+"""A tiny Wan through the product's engine on two logical devices: records, samples, requests, a state, nothing left."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.process.test_musubi_training import needs_libraries
+from tests.support.engine import needs_engine
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = [needs_engine, needs_libraries]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the runs came to; they take half a minute together."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.musubi_engine_runs", str(tmp_path_factory.mktemp("runs"))],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_run_tells_what_happens_in_order(found: Any) -> None:
+    # An epoch ends at step 4, at which samples are made: once.
+    sampled = ["preparing {0}", "sample {0}"] * 2
+    assert found["records"] == [
+        *("preparing 0", "preparing 0", "placement"),
+        *(one.format(0) for one in sampled),
+        *("step 1", "step 2", "step 3", "step 4"),
+        *(one.format(4) for one in sampled),
+        *("checkpoint 4", "step 5", "step 6", "checkpoint 6"),
+    ]
+    assert found["end"]["kind"] == "done"
+    assert found["end"]["lora"] == "checkpoints/tiny.safetensors"
+    assert found["metadata_steps"] == "6"
+    placed = next(message for message in found["messages"] if message["kind"] == "placement")
+    assert [device["blocks"] for device in placed["devices"]] == [[0, 1], [2, 3]]
+
+
+def test_samples_are_pictures_and_videos_of_their_steps(found: Any) -> None:
+    names = [f"step_{step:06d}_prompt_{ending}" for step in (0, 4) for ending in ("00.png", "01.mp4")]
+    assert found["samples"] == names
+    assert found["checkpoints"] == ["tiny-step00000004.safetensors", "tiny.safetensors"]
+    told = [message for message in found["messages"] if message["kind"] == "sample"]
+    assert [message["path"] for message in told] == [f"samples/{name}" for name in names]
+    assert [(message["prompt"], message["seed"]) for message in told] == [("a cat", 42), ("a dog", 7)] * 2
+
+
+def test_two_devices_with_blocks_aside_give_what_one_gives_and_the_engine_alone(found: Any) -> None:
+    assert found["single_losses_equal"]
+    assert found["single_samples_equal"] == [True] * 4
+    assert found["single_records"] == found["records"]
+    assert found["vanilla"] == {"lora_equal": True, "pictures_equal": [True, True]}
+
+
+def test_a_run_saves_and_stops_when_asked_and_goes_on_from_there(found: Any) -> None:
+    assert found["asked_records"][-5:] == ["step 1", "step 2", "checkpoint 2", "step 3", "checkpoint 3"]
+    assert found["stopped"] == {"kind": "stopped", "step": 3, "lora": "checkpoints/tiny-step00000003.safetensors"}
+    steps = [record for record in found["resumed_records"] if record.startswith(("step", "checkpoint"))]
+    assert steps == ["step 4", "checkpoint 4", "step 5", "step 6", "checkpoint 6"]
+    assert found["resumed_losses_equal"]
+    assert found["resumed_lora_equal"]
+
+
+def test_nothing_of_the_hooks_is_left_after_a_run(found: Any) -> None:
+    assert found["state_unchanged"]
+    assert found["stopped_state_unchanged"]

@@ -1,0 +1,270 @@
+"""Trains a tiny Wan through the engine of the product, on two logical devices, with samples, requests and a state.
+
+    python -m tests.support.musubi_engine_runs FOLDER
+
+prints one JSON object.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.state import AcceleratorState
+from safetensors import safe_open
+from safetensors.torch import load_file
+from tests.support.jobs import small_job
+from tests.support.musubi_families import FAMILIES, write_caches
+from tests.support.musubi_process import import_on_processor
+
+from diffusionforce.engines.musubi import open_engine
+from diffusionforce.engines.musubi.arguments import EngineArguments
+from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.training import Training
+from diffusionforce.engines.plans import DevicePlan, RunPlan
+from diffusionforce.job import Job
+from diffusionforce.wire import Message, Step
+
+TINY = FAMILIES["wan21"]
+NUM_STEPS = 6
+FAMILY = dataclasses.replace(
+    find_family("wan2.1-t2v-14b"),
+    blocks=(dataclasses.replace(find_family("wan2.1-t2v-14b").blocks[0], count=TINY.num_blocks),),
+)
+TWO = RunPlan(
+    devices=tuple(DevicePlan(device="cpu", label=f"part {index}", num_aside=1) for index in range(2)),
+    chunk_sizes=(2, 2),
+    stage_of_chunk=(0, 1),
+)
+
+
+class Wishes:
+    """What is asked of a run, told by its own records."""
+
+    def __init__(self, *, save_at: int = 0, stop_at: int = 0) -> None:
+        self.stop_requested = False
+        self.records: list[Message] = []
+        self._save_at, self._stop_at, self._wants_save = save_at, stop_at, False
+
+    def report(self, message: Message) -> None:
+        self.records.append(message)
+        if isinstance(message, Step):
+            self._wants_save = message.step == self._save_at
+            self.stop_requested = message.step == self._stop_at
+
+    def take_save_request(self) -> bool:
+        wanted, self._wants_save = self._wants_save, False
+        return wanted
+
+    def take_sample_request(self) -> bool:
+        return False
+
+
+@dataclasses.dataclass(frozen=True)
+class Folders:
+    """A run folder."""
+
+    root: Path
+
+    @property
+    def samples_dir(self) -> Path:
+        return self.root / "samples"
+
+    @property
+    def checkpoints_dir(self) -> Path:
+        return self.root / "checkpoints"
+
+
+def fake_encoder_and_decoder() -> None:
+    """A text encoder that makes up what it says, and a small random autoencoder of the engine's own class."""
+    program: Any = importlib.import_module("musubi_tuner.wan_train_network")
+    autoencoder: Any = importlib.import_module("musubi_tuner.wan.modules.vae")
+
+    class FakeT5:
+        def __init__(self, **_: Any) -> None:
+            pass
+
+        def __call__(self, texts: list[str], device: torch.device) -> list[torch.Tensor]:
+            generator = torch.Generator().manual_seed(len(texts[0]))
+            return [torch.randn(6, 4096, generator=generator).to(device) for _ in texts]
+
+    def small(z_dim: int, **_: Any) -> Any:
+        torch.manual_seed(0)
+        sizes = {"dim_mult": [1, 2, 4, 4], "num_res_blocks": 1, "attn_scales": [], "dropout": 0.0}
+        return autoencoder.WanVAE_(dim=8, z_dim=z_dim, temperal_downsample=[False, True, True], **sizes)
+
+    program.T5EncoderModel = FakeT5
+    autoencoder._video_vae = small
+
+
+class Runs:
+    """Runs in one folder, over the same weights and pictures."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.options = self._options(TINY.prepare(folder))
+        self.job: Job = small_job(folder, steps=NUM_STEPS, samples__prompts=["a cat", "a dog"])
+        self._number = 0
+
+    def _options(self, own: list[str]) -> dict[str, Any]:
+        prompts = self.folder / "prompts.txt"
+        prompts.write_text(
+            "a cat --w 64 --h 64 --f 1 --d 42 --s 2 --l 5 --n bad\na dog --w 64 --h 64 --f 5 --d 7 --s 2\n",
+            encoding="utf-8",
+        )
+        named = dict(zip((name.removeprefix("--") for name in own[::2]), own[1::2], strict=True))
+        return {
+            **named,
+            "dataset_config": str(write_caches(TINY, self.folder, num=4, batch_size=1)),
+            "sdpa": True,
+            "mixed_precision": "no",
+            "gradient_checkpointing": True,
+            "network_module": TINY.network_module,
+            "network_dim": 4,
+            "network_alpha": 4,
+            "learning_rate": 1e-3,
+            "optimizer_type": "AdamW",
+            "max_data_loader_n_workers": 0,
+            "seed": 1,
+            "output_name": "tiny",
+            "max_train_steps": NUM_STEPS,
+            "timestep_sampling": "shift",
+            "discrete_flow_shift": 3.0,
+            "save_every_n_steps": 4,
+            "vae": "none",
+            "vae_dtype": "float32",
+            "t5": "none",
+            "sample_prompts": str(prompts),
+            "sample_every_n_steps": 4,
+            "sample_at_first": True,
+        }
+
+    def train(self, wishes: Wishes, *, plan: RunPlan | None = TWO, **further: Any) -> tuple[Any, Folders]:
+        """Train once; gives how it ended and where it wrote."""
+        self._number += 1
+        AcceleratorState._reset_state(True)
+        folders = Folders(self.folder / f"run{self._number}")
+        folders.samples_dir.mkdir(parents=True)
+        values = {**self.options, "output_dir": str(folders.checkpoints_dir), **further}
+        training = Training(
+            job=self.job,
+            family=FAMILY,
+            arguments=EngineArguments(script=FAMILY.trainer.train, values=values),
+            output=folders,
+            report=wishes.report,
+            controls=wishes,
+            devices=(torch.device("cpu"),),
+            plan=plan,
+        )
+        return training.run(), folders
+
+
+def state_of_the_engine() -> dict[str, str]:
+    """What hooks replace, as it is now."""
+    base: Any = importlib.import_module("musubi_tuner.training.trainer_base")
+    program: Any = importlib.import_module("musubi_tuner.wan_train_network")
+    linear = inspect.getattr_static(torch.nn.Linear, "forward")
+    return {
+        "should_sample": str(id(base.should_sample_images)),
+        "trainer": str(id(program.WanNetworkTrainer)),
+        "methods": str(hash(tuple(sorted((name, id(value)) for name, value in vars(base.NetworkTrainer).items())))),
+        "linear": str(id(linear)),
+        "argv": " ".join(sys.argv),
+        "path": " ".join(sys.path),
+        "device": os.environ.get("ACCELERATE_TORCH_DEVICE", "none"),
+    }
+
+
+def kinds(wishes: Wishes) -> list[str]:
+    """The records in short."""
+    return [f"{record.kind} {getattr(record, 'step', '')}".strip() for record in wishes.records]
+
+
+def lora_equal(one: Path, other: Path) -> bool:
+    """Whether two LoRA files hold the same numbers."""
+    a, b = load_file(one), load_file(other)
+    return a.keys() == b.keys() and all(torch.equal(a[key], b[key]) for key in a)
+
+
+def losses(wishes: Wishes) -> list[float]:
+    """Of every step."""
+    return [record.loss for record in wishes.records if isinstance(record, Step)]
+
+
+def run_all(folder: Path) -> dict[str, Any]:
+    """Every run, and what is compared of them."""
+    runs, answer = Runs(folder), dict[str, Any]()
+    before = state_of_the_engine()
+    whole = Wishes()
+    end, places = runs.train(whole)
+    answer["end"] = end.model_dump(exclude={"seconds"})
+    answer["records"] = kinds(whole)
+    answer["messages"] = [record.model_dump(mode="json") for record in whole.records if not isinstance(record, Step)]
+    answer["samples"] = sorted(path.name for path in places.samples_dir.iterdir())
+    answer["checkpoints"] = sorted(path.name for path in places.checkpoints_dir.iterdir())
+    answer["state_unchanged"] = state_of_the_engine() == before
+    with safe_open(places.checkpoints_dir / "tiny.safetensors", "pt") as file:
+        answer["metadata_steps"] = file.metadata()["ss_steps"]
+
+    single = Wishes()
+    _, alone = runs.train(single, plan=None)
+    answer["single_records"] = kinds(single)
+    answer["single_losses_equal"] = losses(single) == losses(whole)
+    answer["single_samples_equal"] = [
+        (alone.samples_dir / name).read_bytes() == (places.samples_dir / name).read_bytes()
+        for name in answer["samples"]
+    ]
+    answer["vanilla"] = vanilla(runs, folder / "vanilla", places)
+
+    before = state_of_the_engine()  # The engine's own program leaves the import path longer than it was.
+    asked = Wishes(save_at=2, stop_at=3)
+    stopped, kept = runs.train(asked)
+    answer["stopped"] = stopped.model_dump()
+    answer["asked_records"] = kinds(asked)
+    answer["stopped_state_unchanged"] = state_of_the_engine() == before
+    rest = Wishes()
+    _, later = runs.train(rest, resume=str(kept.checkpoints_dir / "tiny-step00000003-state"))
+    answer["resumed_records"] = kinds(rest)
+    answer["resumed_losses_equal"] = losses(rest) == losses(whole)[3:]
+    name = "tiny.safetensors"
+    answer["resumed_lora_equal"] = lora_equal(later.checkpoints_dir / name, places.checkpoints_dir / name)
+    return answer
+
+
+def vanilla(runs: Runs, folder: Path, ours: Folders) -> dict[str, Any]:
+    """The engine's own program with the same options."""
+    AcceleratorState._reset_state(True)
+    program: Any = importlib.import_module("musubi_tuner.wan_train_network")
+    values = {**runs.options, "output_dir": str(folder)}
+    usual = sys.argv
+    sys.argv = ["wan_train_network", *EngineArguments(script="wan_train_network", values=values).argv()]
+    try:
+        program.main()
+    finally:
+        sys.argv = usual
+    # It names the first pass after an epoch, and makes the second one twice: at its step and at the end of its epoch.
+    pictures = [next((folder / "sample").glob(f"tiny_{when}_00_*.png")) for when in ("e000000", "000004")]
+    mine = [ours.samples_dir / f"step_{step:06d}_prompt_00.png" for step in (0, 4)]
+    return {
+        "lora_equal": lora_equal(folder / "tiny.safetensors", ours.checkpoints_dir / "tiny.safetensors"),
+        "pictures_equal": [a.read_bytes() == b.read_bytes() for a, b in zip(pictures, mine, strict=True)],
+    }
+
+
+def main() -> None:
+    """Run, and print what came out."""
+    open_engine()
+    import_on_processor()
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    fake_encoder_and_decoder()
+    sys.stdout.write(f"\n{json.dumps(run_all(folder))}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -156,7 +156,7 @@ def test_a_14b_model_needs_what_was_seen_on_cards(wan_on: WanOn) -> None:
     """16.2 and 15.6 GiB on two H200 with two micro-batches under way, 17.6 with four; here it is interleaved 1F1B."""
     training = phase(wan_on("2 x 3090").forecast, "training")
     assert all(15 * GIB < need.peak_bytes < 18 * GIB for need in training.cards)
-    assert training.cards[0].weights_bytes == pytest.approx(13.2 * GIB, rel=0.02)
+    assert sum(need.weights_bytes for need in training.cards) == pytest.approx(26.3 * GIB, rel=0.01)
 
 
 def test_what_cannot_fit_is_refused_card_by_card_with_ways_out(wan_on: WanOn) -> None:

@@ -60,8 +60,7 @@ def _prefix_of(signature: Signature, tensors: Mapping[str, Tensor]) -> str | Non
     first, *others = signature.tensors.items()
     for prefix in _prefixes(first[0], tensors):
         found = all(_shape(tensors, prefix + name) == shape for name, shape in (first, *others))
-        banned = tuple(prefix + name for name in signature.absent)
-        if found and not (banned and any(_is_banned(name, banned, signature.absent) for name in tensors)):
+        if found and not any(_is_banned(name, prefix, signature) for name in tensors):
             return prefix
     return None
 
@@ -76,8 +75,11 @@ def _shape(tensors: Mapping[str, Tensor], name: str) -> tuple[int, ...] | None:
     return tensors[name].shape if name in tensors else None
 
 
-def _is_banned(name: str, banned: tuple[str, ...], bare: tuple[str, ...]) -> bool:
-    return name.startswith(banned) or name.startswith(bare)
+def _is_banned(name: str, prefix: str, signature: Signature) -> bool:
+    """Tell whether a tensor is one that the file may not have; where any prefix will do, it may stand behind any."""
+    if signature.prefixes is None:
+        return any(f".{part}" in f".{name}" for part in signature.absent)
+    return name.startswith(tuple(prefix + part for part in signature.absent)) if signature.absent else False
 
 
 def _require_signature(file: WeightFile, signature: Signature, header: Header, *, family: Family) -> None:

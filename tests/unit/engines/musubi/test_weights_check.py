@@ -63,6 +63,17 @@ def test_another_models_file_is_named_for_what_it_is(tmp_path: Path):
     assert "it is Wan 2.1 I2V 14B" in refusal(i2v, FAMILIES["wan2.2-i2v-a14b"])
 
 
+def test_a_text_encoder_that_sees_is_not_taken_for_one_that_reads(tmp_path: Path):
+    signature = needed(FAMILIES["krea2"], "text_encoder").signature
+    assert signature is not None
+    tensors = {f"model.language_model.{name}": shape for name, shape in signature.tensors.items()}
+    path = write_weights(tmp_path / "vl.safetensors", {**tensors, "model.visual.blocks.0.norm1.weight": (8,)})
+    assert "is not the text encoder (Qwen3 4B)" in refusal(path, FAMILIES["z-image"], "text_encoder")
+    assert check(path, FAMILIES["krea2"], "text_encoder") == "bf16"
+    plain = write_weights(tmp_path / "q.safetensors", {f"model.{name}": s for name, s in signature.tensors.items()})
+    assert check(plain, FAMILIES["z-image"], "text_encoder") == "bf16"
+
+
 def test_a_half_downloaded_file_says_how_much_of_it_is_there(tmp_path: Path):
     tensors = dict(needed(WAN).signature.tensors)  # pyright: ignore[reportOptionalMemberAccess]
     path = write_weights(tmp_path / "x.safetensors", tensors, missing_bytes=100 * 1024**2)

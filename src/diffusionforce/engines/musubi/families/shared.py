@@ -53,6 +53,13 @@ FLUX2_AUTOENCODER_SIGNATURE = Signature(
     prefixes=("",),
 )
 
+WAN_AUTOENCODER_SIGNATURE = Signature(
+    # The engine would load any file here, and leave out what it does not find.
+    title="Wan 2.1 autoencoder",
+    tensors={"encoder.conv1.weight": (96, 3, 3, 3, 3), "decoder.conv1.weight": (384, 16, 3, 3, 3)},
+    prefixes=("",),
+)
+
 T5_UMT5 = WeightFile(
     role="t5",
     title="text encoder (UMT5 XXL)",
@@ -70,7 +77,7 @@ WAN_AUTOENCODER = WeightFile(
     path="split_files/vae/wan_2.1_vae.safetensors",
     gib=0.24,
     uses=PICTURES,
-    signature=None,
+    signature=WAN_AUTOENCODER_SIGNATURE,
     other_names=("Wan2.1_VAE.pth",),
     licence=APACHE,
 )

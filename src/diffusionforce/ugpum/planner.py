@@ -120,7 +120,7 @@ class Wish:
         weights: Number formats.
         num_microbatches: Divisions of the batch.
         preferred: Ways that are taken where they fit, fastest or not.
-        because: Why what is faster is not taken, to be read after "but".
+        because: Why what is faster is not taken, to be read after "but" and after "because".
     """
 
     kinds: frozenset[Kind] | None = None
@@ -286,8 +286,10 @@ def _judged_best(best: Sequence[Candidate], judge: Judge | None, *, fastest_s: f
 
 def _reason(candidate: Candidate, recommended: Candidate | None, wish: Wish) -> str:
     if candidate is recommended:
-        narrowed = wish != Wish(because=wish.because)
-        return "The fastest of what was asked for." if narrowed else "The fastest way that fits."
+        if candidate.kind in wish.preferred:
+            return f"Taken because {wish.because}."
+        insists = (wish.kinds, wish.weights, wish.num_microbatches) != (None, None, None)
+        return "The fastest of what was asked for." if insists else "The fastest way that fits."
     if not candidate.fits:
         words = "; ".join(_lacks(candidate))
         return f"{words[0].upper()}{words[1:]}."

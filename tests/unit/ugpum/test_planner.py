@@ -336,3 +336,32 @@ def test_a_judge_has_the_last_word() -> None:
 def test_a_plan_needs_cards_and_variants() -> None:
     with pytest.raises(ValueError, match="not 0 and 0"):
         plan([], [], ram_bytes=0)
+
+
+def test_what_is_preferred_is_taken_where_it_fits_and_says_why() -> None:
+    variant = Variant(weights="bf16", num_microbatches=1, footprint=equal_blocks(8, weights=UNIT), block_s=(1.0, 9.0))
+    rig = [PlanCard(label=name, budget_bytes=100 * UNIT) for name in "ab"]
+    wish = Wish(preferred=frozenset({"split"}), because="two are company")
+    made = plan([variant], rig, ram_bytes=0, wish=wish)
+    assert made.recommended is not None and made.recommended.kind == "split"
+    assert made.recommended.reason == "Taken because two are company."
+    one_card = next(one for one in made.candidates if one.kind == "one card")
+    assert one_card.reason.endswith("times as fast, but two are company.")
+    alone = plan([variant], rig[:1], ram_bytes=0, wish=wish).recommended
+    assert alone is not None and alone.reason == "The fastest way that fits."
+
+
+def test_an_engine_may_share_out_evenly_whatever_the_cards() -> None:
+    variant = Variant(weights="bf16", num_microbatches=4, footprint=equal_blocks(9, weights=UNIT), block_s=(1.0, 9.0))
+    rig = [PlanCard(label=name, budget_bytes=100 * UNIT) for name in "ab"]
+    made = plan([variant], rig, ram_bytes=0, kinds=("split",), even_chunks_each=2)
+    (candidate,) = made.candidates
+    assert candidate.placing.totals == (5, 4) and len(candidate.placing.chunk_sizes) == 4
+
+
+def test_a_variant_may_be_meant_for_some_ways_only() -> None:
+    variant = Variant(weights="bf16", num_microbatches=1, footprint=equal_blocks(4, weights=UNIT), block_s=(1.0, 1.0))
+    variants = [replace(variant, kinds=frozenset({"one card"})), replace(variant, num_microbatches=2)]
+    rig = [PlanCard(label=name, budget_bytes=100 * UNIT) for name in "ab"]
+    found = {(one.kind, one.variant.num_microbatches) for one in plan(variants, rig, ram_bytes=0).candidates}
+    assert found == {("one card", 1), ("one card", 2), ("split", 2)}

@@ -19,6 +19,7 @@ from diffusionforce.wire.weights import (
     ModelFile,
     Models,
     NoModel,
+    read_weights_record,
 )
 
 TERMS = EngineTerms(folder="f", licence="Own Licence", origin="o/o", url="https://x", words="Not in Y.", models=("M",))
@@ -216,3 +217,12 @@ def test_a_lora_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFix
     """With the real child."""
     assert main(["lora", "info", str(tmp_path / "none.safetensors")]) == 1
     assert "none.safetensors is not there." in capsys.readouterr().err
+
+
+def test_all_models_as_one_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary):
+    """With the real child."""
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path))
+    assert main(["models", "--json"]) == 0
+    (line,) = capfdbinary.readouterr().out.splitlines()
+    record = read_weights_record(line)
+    assert isinstance(record, Models) and len(record.models) >= 25

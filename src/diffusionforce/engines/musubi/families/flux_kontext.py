@@ -111,7 +111,7 @@ FAMILIES = (
         trains_on="pictures with control pictures",
         eight_bit_captions="fp8_t5",
         tokenizers=("google/t5-v1_1-xxl", "openai/clip-vit-large-patch14"),
-        blocks_to_swap_max=55,
+        blocks_to_swap_max=34,
         validated="trained tiny on two devices",
         traps=(
             "Every picture needs a control picture: the engine stops at the first batch without one.",

@@ -1,0 +1,101 @@
+"""Parts of the hooks that can be tried without the engine."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from tests.support.virtual_devices import VirtualDevices, VirtualTensor, virtual_device
+from torch import nn
+
+from diffusionforce.errors import EngineError
+from diffusionforce.hooks.musubi.autoencoder import SettledAutoencoder
+from diffusionforce.hooks.musubi.block_placement import place_transformer
+from diffusionforce.hooks.musubi.lora_placement import layer_of
+from diffusionforce.hooks.musubi.wan_experts import exchange
+from diffusionforce.pipeline.placement import even_placement
+
+
+class Lora(nn.Module):
+    """As the engine puts one on a layer: it takes the layer's forward over and keeps the old one."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.lora_name = "lora_unet_layer"
+        self.org_forward = layer.forward
+        layer.forward = self.forward
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.org_forward(x)
+
+
+def test_a_lora_on_a_lora_finds_its_layer() -> None:
+    layer = nn.Linear(2, 2)
+    first = Lora(layer)
+    assert layer_of(first) is layer
+    assert layer_of(Lora(layer)) is layer, "the second keeps the forward of the first"
+
+
+def test_a_lora_of_another_kind_is_refused_by_name() -> None:
+    with pytest.raises(EngineError, match="lora_unet_x does not say"):
+        layer_of(SimpleNamespace(lora_name="lora_unet_x"))
+
+
+def test_experts_change_places_and_parameters_stay_themselves() -> None:
+    model = nn.Linear(2, 2)
+    model.register_buffer("scale", torch.ones(1))
+    parameters = [id(one) for one in model.parameters()]
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    other = {name: torch.full_like(value, 7.0) for name, value in before.items()}
+    exchange(model, other)
+    assert all(torch.equal(value, torch.full_like(value, 7.0)) for value in model.state_dict().values())
+    assert all(torch.equal(other[name], before[name]) for name in before)
+    exchange(model, other)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert [id(one) for one in model.parameters()] == parameters
+
+
+class Decoder:
+    """Not a module, as one of the engine's is not."""
+
+    def __init__(self) -> None:
+        self.moved: list[Any] = []
+        self.seen: list[tuple[torch.dtype, bool]] = []
+
+    def to(self, device: Any) -> None:
+        self.moved.append(device)
+
+    def decode(self, latents: list[torch.Tensor]) -> list[torch.Tensor]:
+        self.seen.append((latents[0].dtype, torch.is_autocast_enabled("cpu")))
+        return latents
+
+
+def test_an_autoencoder_stays_and_gets_what_it_can_take() -> None:
+    # bfloat16 latents under autocast met float32 weights on the processor.
+    inner, cpu = Decoder(), torch.device("cpu")
+    settled = SettledAutoencoder(inner, cpu, torch.float32)
+    assert settled.to("cuda") is settled
+    with torch.autocast("cpu", torch.bfloat16):
+        settled.decode([torch.ones(1, dtype=torch.bfloat16)])
+    assert inner.moved == [cpu]
+    assert inner.seen == [(torch.float32, False)]
+    assert settled.dtype is torch.float32
+
+
+class Model(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(2, 2)
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(2, 2)) for _ in range(4))
+        self.scale = nn.Parameter(torch.ones(1))
+
+
+def test_everything_outside_of_blocks_goes_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.__future__._swap_module_params_on_conversion", True)
+    model, devices = Model(), (virtual_device(0), virtual_device(1))
+    with VirtualDevices():
+        place_transformer(model, list(model.blocks), even_placement(4, devices))
+    assert all(isinstance(one, VirtualTensor) for one in model.parameters())
+    where = {name: one.device.index for name, one in model.named_parameters()}
+    assert where["scale"] == where["first.weight"] == where["blocks.0.0.weight"] == where["blocks.1.0.bias"] == 0
+    assert where["blocks.2.0.weight"] == where["blocks.3.0.bias"] == 1

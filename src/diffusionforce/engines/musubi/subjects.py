@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.engines.musubi.access import open_engine
-from diffusionforce.engines.musubi.models import MODELS
+from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.pin import read_pin
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.subjects import JobSubjects, TracedModel, TrainingVariant, code_inputs, divisions
-from diffusionforce.errors import EngineError, ProfileError
+from diffusionforce.errors import EngineError
 from diffusionforce.job import Job, Profile
 
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 TRACED = {
     "wan2.1-t2v-14b": "wan",
+    "wan2.1-t2v-1.3b": "wan",
+    "flux2-dev": "flux2",
+    "flux2-klein-9b": "flux2",
     "flux2-klein-base-9b": "flux2",
+    "flux2-klein-4b": "flux2",
+    "flux2-klein-base-4b": "flux2",
 }
 """The module of `engines.musubi.traced` that knows a family."""
 _VIDEO = {"wan"}
@@ -45,12 +50,7 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
     """
     profile = job.profile
     family = profile.model.family
-    model = MODELS.get(family)
-    if model is None:
-        raise ProfileError(
-            f"model.family is {family!r}, which the musubi engine does not know.",
-            hint=f"It knows: {', '.join(MODELS)}.",
-        )
+    model = find_family(family)
     if family not in TRACED:
         raise EngineError(f"What {model.title} needs cannot be forecast yet.", hint=f"Known: {', '.join(TRACED)}.")
     verify()

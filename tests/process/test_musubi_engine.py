@@ -78,3 +78,14 @@ def test_a_run_saves_and_stops_when_asked_and_goes_on_from_there(found: Any) -> 
 def test_nothing_of_the_hooks_is_left_after_a_run(found: Any) -> None:
     assert found["state_unchanged"]
     assert found["stopped_state_unchanged"]
+
+
+def test_pictures_are_prepared_once_and_trained_on(found: Any) -> None:
+    prepared = found["prepared"]
+    assert prepared["announced"] == ["preparing 0"] * 4
+    assert prepared["announced_again"] == 0
+    assert prepared["same_place"]
+    assert prepared["cached"] == 8, "a file of its picture and one of its caption for each of four"
+    assert prepared["captions"] == ["Blob, picture 0", "Blob, picture 1", "Blob, picture 2", "glass"]
+    assert prepared["end"] == "done"
+    assert len(prepared["losses"]) == 2

@@ -22,7 +22,7 @@ MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 needs_libraries = pytest.mark.skipif(
     bool(MISSING), reason=f"the engine's libraries are not installed ({', '.join(MISSING)}): pip install .[musubi]"
 )
-FAST = ("wan21", "klein")
+FAST = ("wan21",)
 """The rest takes half a minute each."""
 
 
@@ -68,6 +68,7 @@ def test_two_devices_train_what_one_does(family: str, tmp_path: Path) -> None:
 
 @needs_engine
 @needs_libraries
+@pytest.mark.slow
 def test_a_run_that_goes_on_is_the_run_that_was_not_interrupted(tmp_path: Path) -> None:
     found = run("resume", "wan21", str(tmp_path))
     assert found["losses"] == found["expected_losses"][6:]

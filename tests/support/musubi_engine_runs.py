@@ -16,15 +16,19 @@ from typing import Any
 
 import torch
 from accelerate.state import AcceleratorState
+from PIL import Image
 from safetensors import safe_open
 from safetensors.torch import load_file
-from tests.support.jobs import small_job
+from tests.support.jobs import picture_folder, small_job
 from tests.support.musubi_families import FAMILIES, write_caches
 from tests.support.musubi_process import import_on_processor
 
+from diffusionforce.datasets import read_folder
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.preparation import Preparation
+from diffusionforce.engines.musubi.readiness import Ready
 from diffusionforce.engines.musubi.training import Training
 from diffusionforce.engines.plans import DevicePlan, RunPlan
 from diffusionforce.job import Job
@@ -99,6 +103,8 @@ def fake_encoder_and_decoder() -> None:
         return autoencoder.WanVAE_(dim=8, z_dim=z_dim, temperal_downsample=[False, True, True], **sizes)
 
     program.T5EncoderModel = FakeT5
+    captions: Any = importlib.import_module("musubi_tuner.wan_cache_text_encoder_outputs")
+    captions.T5EncoderModel = FakeT5
     autoencoder._video_vae = small
 
 
@@ -221,6 +227,7 @@ def run_all(folder: Path) -> dict[str, Any]:
     ]
     answer["vanilla"] = vanilla(runs, folder / "vanilla", places)
 
+    answer["prepared"] = prepared(runs, folder)
     before = state_of_the_engine()  # The engine's own program leaves the import path longer than it was.
     asked = Wishes(save_at=2, stop_at=3)
     stopped, kept = runs.train(asked)
@@ -234,6 +241,42 @@ def run_all(folder: Path) -> dict[str, Any]:
     name = "tiny.safetensors"
     answer["resumed_lora_equal"] = lora_equal(later.checkpoints_dir / name, places.checkpoints_dir / name)
     return answer
+
+
+def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
+    """Pictures and captions made ready by the engine's own programs, twice, and trained on."""
+    pictures = picture_folder(folder / "mine")
+    Image.new("RGBA", (80, 64), (9, 9, 9, 0)).save(pictures / "see through.png")
+    (pictures / "see through.txt").write_text("glass", encoding="utf-8")
+    files = {role: folder / f"{role}.bin" for role in ("vae", "t5")}
+    for path in files.values():
+        path.touch()
+    wishes = Wishes()
+
+    def prepare() -> Path:
+        return Preparation(
+            ready=Ready(family=FAMILY, files=files, file_precision="fp32"),
+            dataset=read_folder(pictures),
+            profile=runs.job.profile,
+            picture_device="cpu",
+            caption_device="cpu",
+            announce=wishes.report,
+        ).run()
+
+    config = prepare()
+    announced = kinds(wishes)
+    again = prepare()
+    steps = Wishes()
+    end, _ = runs.train(steps, dataset_config=str(config), max_train_steps=2, sample_at_first=False)
+    return {
+        "announced": announced,
+        "announced_again": len(kinds(wishes)) - len(announced),
+        "same_place": config == again,
+        "cached": len(list((config.parent / "cache").glob("*.safetensors"))),
+        "captions": sorted(path.read_text(encoding="utf-8") for path in config.parent.glob("*.txt")),
+        "end": end.kind,
+        "losses": losses(steps),
+    }
 
 
 def vanilla(runs: Runs, folder: Path, ours: Folders) -> dict[str, Any]:
@@ -262,6 +305,7 @@ def main() -> None:
     import_on_processor()
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
+    os.environ["DIFFUSIONFORCE_HOME"] = str(folder / "home")
     fake_encoder_and_decoder()
     sys.stdout.write(f"\n{json.dumps(run_all(folder))}\n")
 

@@ -1,7 +1,7 @@
-"""The engine's training programs, run in this process with a trainer of ours in the place of theirs.
+"""The engine's programs, run in this process, the training ones with a trainer of ours in the place of theirs.
 
-Each program reads its options, puts some of them right, makes its trainer and lets it train. What it puts right differs
-from model to model, so its own `main` is run, and finds under the name of its trainer something that makes ours.
+A training program reads its options, puts some of them right, makes its trainer and lets it train. What it puts right
+differs from model to model, so its own `main` is run. Under the name of its trainer it finds something that makes ours.
 """
 
 import importlib
@@ -36,24 +36,17 @@ def load_program(script: str) -> ModuleType:
         ) from error
 
 
-def run_program(
-    program: ModuleType, argv: Sequence[str], *, trainer_name: str, make_trainer: Callable[[], Any]
-) -> None:
-    """Run a training program to its end.
+def run_program(program: ModuleType, argv: Sequence[str]) -> None:
+    """Run a program to its end.
 
     Args:
         program: The program.
         argv: Its options, as `EngineArguments.argv` gives them.
-        trainer_name: The trainer's class in the program.
-        make_trainer: Makes what trains instead.
 
     Raises:
-        EngineError: The program has no such trainer.
-        ProfileError: The program refuses the options. Whatever the trainer raises is raised as it is.
+        ProfileError: The program refuses the options. Whatever else it raises is raised as it is.
     """
-    if not hasattr(program, trainer_name):
-        raise EngineError(f"{program.__name__} has no {trainer_name}.", hint="Install the pinned engine again.")
-    with _in_its_place(program, trainer_name, make_trainer), _called_with(program, argv):
+    with _called_with(program, argv):
         try:
             program.main()
         except SystemExit as error:
@@ -65,13 +58,25 @@ def run_program(
 
 
 @contextmanager
-def _in_its_place(program: ModuleType, name: str, replacement: Any) -> Iterator[None]:
-    usual = getattr(program, name)
-    setattr(program, name, replacement)
+def trainer_in_place(program: ModuleType, trainer_name: str, make_trainer: Callable[[], Any]) -> Iterator[None]:
+    """Let a program find something else where it looks for its trainer.
+
+    Args:
+        program: The program.
+        trainer_name: The trainer's class in it.
+        make_trainer: Called by the program to make its trainer.
+
+    Raises:
+        EngineError: The program has no such trainer.
+    """
+    usual = getattr(program, trainer_name, None)
+    if usual is None:
+        raise EngineError(f"{program.__name__} has no {trainer_name}.", hint="Install the pinned engine again.")
+    setattr(program, trainer_name, make_trainer)
     try:
         yield
     finally:
-        setattr(program, name, usual)
+        setattr(program, trainer_name, usual)
 
 
 @contextmanager

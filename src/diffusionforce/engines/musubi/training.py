@@ -18,7 +18,7 @@ from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.limits import enforce
 from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.families import Family
-from diffusionforce.engines.musubi.program import load_program, run_program
+from diffusionforce.engines.musubi.program import load_program, run_program, trainer_in_place
 from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.division import chunks_per_stage, pieces_of_batch
@@ -109,7 +109,8 @@ class Training:
             made = hooks.trainer_class(self.change_trainer(getattr(program, trainer.trainer_class)))()
             made.assignment = assignment
             stack.callback(made.release)
-            run_program(program, self.arguments.argv(), trainer_name=trainer.trainer_class, make_trainer=lambda: made)
+            stack.enter_context(trainer_in_place(program, trainer.trainer_class, lambda: made))
+            run_program(program, self.arguments.argv())
 
     def _placement(self) -> Placement:
         if self.plan is not None:

@@ -1,0 +1,126 @@
+"""One run of the engine: files found, pictures and captions prepared, options written, trained."""
+
+from dataclasses import dataclass
+
+import torch
+
+from diffusionforce.datasets import Dataset
+from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.musubi.access import open_engine
+from diffusionforce.engines.musubi.arguments import EngineArguments, MemoryUse, Places, training_arguments
+from diffusionforce.engines.musubi.names import lora_name
+from diffusionforce.engines.musubi.preparation import Preparation
+from diffusionforce.engines.musubi.readiness import Ready, require_ready
+from diffusionforce.engines.musubi.sample_prompts import prompts_file
+from diffusionforce.engines.musubi.training import Training
+from diffusionforce.engines.plans import RunPlan
+from diffusionforce.engines.pocket.devices import choose_devices
+from diffusionforce.errors import EngineError
+from diffusionforce.job import Job, write_whole
+from diffusionforce.wire import Done, Message, Stopped
+
+PROMPTS = "prompts.json"
+
+
+class _StopAsked(Exception):  # noqa: N818 - a request, not an error
+    """Somebody asked the run to stop before it trained."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MusubiRun:
+    """A job that is carried out.
+
+    Attributes:
+        job: The job.
+        dataset: Its pictures.
+        output: The run's folders.
+        report: Takes the records.
+        controls: What the outside asks for.
+        plan: Where blocks go and how much each card may hold; None spreads them evenly over all cards.
+    """
+
+    job: Job
+    dataset: Dataset
+    output: Output
+    report: Report
+    controls: Controls
+    plan: RunPlan | None
+
+    def to_the_end(self) -> Done | Stopped:
+        """Run everything.
+
+        Raises:
+            UserError: The run cannot go on; what was saved before stays.
+        """
+        ready = require_ready(self.job)
+        open_engine()
+        try:
+            devices = self._devices(ready)
+            arguments = self._arguments(ready, devices)
+        except _StopAsked:
+            return Stopped(step=0)
+        training = Training(
+            job=self.job,
+            family=ready.family,
+            arguments=arguments,
+            output=self.output,
+            report=self.report,
+            controls=self.controls,
+            devices=devices,
+            plan=self.plan,
+        )
+        return training.run()
+
+    def _devices(self, ready: Ready) -> tuple[torch.device, ...]:
+        if self.plan is not None:
+            return tuple(torch.device(one.device) for one in self.plan.devices)
+        num_blocks = sum(blocks.count for blocks in ready.family.blocks)
+        devices = choose_devices(self.job.profile.devices.use, num_blocks=num_blocks)
+        if devices[0].type != "cuda":
+            raise EngineError(
+                f"{ready.family.title} cannot be trained without a graphics card.",
+                hint="On the processor, train the profile pocket-demo.",
+            )
+        return devices
+
+    def _arguments(self, ready: Ready, devices: tuple[torch.device, ...]) -> EngineArguments:
+        """Prepare what is trained on, and write the options down."""
+        config = Preparation(
+            ready=ready,
+            dataset=self.dataset,
+            profile=self.job.profile,
+            picture_device=str(devices[0]),
+            caption_device=str(devices[-1]),
+            announce=self._announce,
+        ).run()
+        prompts = None
+        if self.job.profile.samples.prompts:
+            prompts = self.output.root / PROMPTS
+            write_whole(prompts, prompts_file(self.job.profile, family=ready.family))
+        return training_arguments(
+            self.job.profile,
+            family=ready.family,
+            files=ready.files,
+            places=Places(
+                dataset_config=config,
+                output_dir=self.output.checkpoints_dir,
+                output_name=lora_name(self.job),
+                sample_prompts=prompts,
+            ),
+            memory=self._memory(),
+            file_precision=ready.file_precision,
+        )
+
+    def _memory(self) -> MemoryUse:
+        """Several cards have their blocks placed and paged by us; one card swaps them in the engine's own way."""
+        if self.plan is None:
+            return MemoryUse()
+        swapped = len(self.plan.paged) if len(self.plan.devices) == 1 else 0
+        # The plan names the number format of the weights in its words.
+        return MemoryUse(eight_bit="fp8" in self.plan.words, blocks_to_swap=swapped)
+
+    def _announce(self, message: Message) -> None:
+        """Report something that happens before the first step; a good moment to stop."""
+        self.report(message)
+        if self.controls.stop_requested:
+            raise _StopAsked

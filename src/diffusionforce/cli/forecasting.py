@@ -1,8 +1,8 @@
 """`diffusionforce forecast`: what a training would need, from a child process that runs the model's code on nothing."""
 
 import argparse
-import json
 import subprocess
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
@@ -16,9 +16,9 @@ from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import Job, changed, dataset_folder, find_profile, read_job, read_profile, write_job
 from diffusionforce.job.files import DEMO_PREFIX
 from diffusionforce.wire import Failed, child_environment, forecast_command
-from diffusionforce.wire.forecast import Forecast, read_forecast
+from diffusionforce.wire.forecast import Forecast, read_answer
 
-EXIT_FITS, EXIT_REFUSED = 0, 1
+EXIT_FITS, EXIT_REFUSED, EXIT_BUG = 0, 1, 2
 THIS_RIG = "this"
 _SMALLEST_RAM_GIB, _LARGEST_RAM_GIB = 1, 16384
 
@@ -57,29 +57,31 @@ def run(options: argparse.Namespace) -> int:
         job = _job(options, no_dataset=Path(folder, "no pictures"))
         _require_pictures(job, no_dataset=Path(folder, "no pictures"))
         write_job(job_file, job)
-        forecast, line = _answer(forecast_command(job_file, rig=rig, ram_gib=ram_gib, measures=options.measure))
+        answer, line, code = _answer(forecast_command(job_file, rig=rig, ram_gib=ram_gib, measures=options.measure))
+    if isinstance(answer, Failed):
+        if code != EXIT_BUG:
+            raise ForecastError(answer.sentence, hint=answer.hint, detail=answer.detail)
+        _tell_bug(answer, line, as_json=options.json)
+        return EXIT_BUG
     if options.json:
         write_bytes(line)
     else:
         console = Console(file=Screen().as_file(), highlight=False)
-        show_forecast(forecast, console=console, with_all_ways=options.all)
-    return EXIT_REFUSED if forecast.refusal else EXIT_FITS
+        show_forecast(answer, console=console, with_all_ways=options.all)
+    return EXIT_REFUSED if answer.refusal else EXIT_FITS
 
 
-def _answer(command: list[str]) -> tuple[Forecast, bytes]:
-    """Let the child answer; returns what it said, read and as it said it.
+def _answer(command: list[str]) -> tuple[Forecast | Failed, bytes, int]:
+    """Let the child answer; returns what it said, the same as it said it, and its exit code.
 
     Raises:
-        ForecastError: It refused, or died.
+        ForecastError: It died without an answer.
     """
     child = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=child_environment(), check=False)
     lines = [line for line in child.stdout.splitlines(keepends=True) if line.strip()]
     line = lines[-1] if lines else b""
     try:
-        if json.loads(line).get("kind") == "failed":
-            failed = Failed.model_validate_json(line)
-            raise ForecastError(failed.sentence, hint=failed.hint, detail=failed.detail)
-        return read_forecast(line.decode()), line
+        return read_answer(line), line, child.returncode
     except ValueError as error:
         log = child.stderr.decode(errors="replace").strip()
         raise ForecastError(
@@ -87,6 +89,13 @@ def _answer(command: list[str]) -> tuple[Forecast, bytes]:
             hint="Run `diffusionforce doctor` to check the installation.",
             detail=log or str(error),
         ) from error
+
+
+def _tell_bug(failed: Failed, line: bytes, *, as_json: bool) -> None:
+    if as_json:
+        write_bytes(line)
+    else:
+        sys.stderr.write(f"{failed.detail.rstrip()}\n{failed.sentence}\n{failed.hint}\n")
 
 
 def _job(options: argparse.Namespace, *, no_dataset: Path) -> Job:

@@ -4,11 +4,11 @@ A forecast is made by a child process, because it runs the model's own code on f
 object, which the window draws and the command line prints.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from diffusionforce.wire.messages import Record
+from diffusionforce.wire.messages import Failed, Record
 
 Phase = Literal["caching", "training", "sampling"]
 
@@ -138,6 +138,7 @@ class Forecast(Record):
 
 
 _adapter = TypeAdapter(Forecast)
+_answers: TypeAdapter[Forecast | Failed] = TypeAdapter(Annotated[Forecast | Failed, Field(discriminator="kind")])
 
 
 def read_forecast(text: str) -> Forecast:
@@ -147,3 +148,12 @@ def read_forecast(text: str) -> Forecast:
         ValueError: It is not a forecast.
     """
     return _adapter.validate_json(text)
+
+
+def read_answer(text: bytes | str) -> Forecast | Failed:
+    """Read what a forecasting child answered.
+
+    Raises:
+        ValueError: It is neither a forecast nor a reason why there is none.
+    """
+    return _answers.validate_json(text)

@@ -89,3 +89,12 @@ def test_pictures_are_prepared_once_and_trained_on(found: Any) -> None:
     assert prepared["captions"] == ["Blob, picture 0", "Blob, picture 1", "Blob, picture 2", "glass"]
     assert prepared["end"] == "done"
     assert len(prepared["losses"]) == 2
+
+
+def test_a_sample_with_further_loras_leaves_nothing_of_them_behind(found: Any) -> None:
+    tried = found["extra_loras"]
+    once, twice, without = tried["differences"]
+    assert once <= 1, "of 255, to the first sample of a run whose own LoRA begins as that one"
+    assert twice > 5
+    assert without > 5, "the next prompt names none"
+    assert tried["losses_equal"]

@@ -14,11 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate.state import AcceleratorState
 from PIL import Image
 from safetensors import safe_open
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tests.support.jobs import picture_folder, small_job
 from tests.support.musubi_families import FAMILIES, write_caches
 from tests.support.musubi_process import import_on_processor
@@ -227,6 +228,7 @@ def run_all(folder: Path) -> dict[str, Any]:
     ]
     answer["vanilla"] = vanilla(runs, folder / "vanilla", places)
 
+    answer["extra_loras"] = with_lora(runs, folder, places)
     answer["prepared"] = prepared(runs, folder)
     before = state_of_the_engine()  # The engine's own program leaves the import path longer than it was.
     asked = Wishes(save_at=2, stop_at=3)
@@ -241,6 +243,34 @@ def run_all(folder: Path) -> dict[str, Any]:
     name = "tiny.safetensors"
     answer["resumed_lora_equal"] = lora_equal(later.checkpoints_dir / name, places.checkpoints_dir / name)
     return answer
+
+
+def with_lora(runs: Runs, folder: Path, ours: Folders) -> dict[str, Any]:
+    """First samples with a LoRA on top, and of a run whose own LoRA begins as that one."""
+    weights = load_file(ours.checkpoints_dir / "tiny.safetensors")
+    big = {name: tensor * (30.0 if "lora_up" in name else 1.0) for name, tensor in weights.items()}
+    strong = folder / "strong.safetensors"
+    save_file(big, strong)
+    prompts = folder / "prompts.json"
+    first = {"prompt": "a cat", "width": 64, "height": 64, "sample_steps": 2, "seed": 42, "frame_count": 1}
+    lora = {"path": str(strong), "strength": 1.0}
+    prompts.write_text(json.dumps([{**first, "loras": [lora]}, {**first, "loras": [lora, lora]}, first]))
+    common = {"sample_prompts": str(prompts), "sample_every_n_steps": 100, "max_train_steps": 2}
+    stacked, plain = Wishes(), Wishes()
+    _, on_top = runs.train(stacked, **common)
+    runs.train(plain, max_train_steps=2, sample_at_first=False)
+    prompts.write_text(json.dumps([first]))
+    _, as_own = runs.train(Wishes(), **common, network_weights=str(strong))
+
+    def pixels(folders: Folders, index: int) -> np.ndarray[Any, Any]:
+        name = f"step_000000_prompt_{index:02d}.png"
+        return np.asarray(Image.open(folders.samples_dir / name), dtype=np.int16)
+
+    wanted = pixels(as_own, 0)
+    return {
+        "differences": [int(np.abs(wanted - pixels(on_top, index)).max()) for index in range(3)],
+        "losses_equal": losses(stacked) == losses(plain),
+    }
 
 
 def prepared(runs: Runs, folder: Path) -> dict[str, Any]:

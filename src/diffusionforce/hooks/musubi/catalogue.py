@@ -11,6 +11,7 @@ from diffusionforce.hooks.musubi import (
     block_placement,
     block_routing,
     events,
+    extra_loras,
     kandinsky_loading,
     lora_placement,
     microbatches,
@@ -26,7 +27,7 @@ from diffusionforce.hooks.musubi import (
 from diffusionforce.hooks.registry import AppliedHooks, apply_all
 from diffusionforce.hooks.seam import Seam, composed
 
-_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK, resume.HOOK)
+_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK, resume.HOOK, extra_loras.HOOK)
 _WHEN_SPLIT: tuple[Seam, ...] = (
     model_loading.HOOK,
     block_placement.HOOK,

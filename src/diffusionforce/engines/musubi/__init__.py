@@ -1,7 +1,7 @@
 """The engine for the real models: Musubi Tuner by kohya-ss, unmodified, at a pinned commit.
 
-This version brings it into the user's data folder, verifies it file by file and knows which files each model needs; it
-cannot drive it yet, and says so.
+It is brought into the user's data folder, verified file by file, and run under the hooks with the files that each model
+needs.
 """
 
 from diffusionforce.engines.musubi.access import open_engine

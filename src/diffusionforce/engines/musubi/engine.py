@@ -1,32 +1,51 @@
-"""Musubi Tuner as an engine: today it refuses, and says what is missing and where to get it.
+"""Musubi Tuner as an engine of the trainer: what it needs is checked before anything is written, then it trains.
 
 What lies in the engine's place is verified first, so that a changed file is named before anything else is said.
 """
 
-from typing import NoReturn
+import importlib.util
 
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
-from diffusionforce.engines.musubi.models import MODELS
-from diffusionforce.engines.musubi.pin import engine_dir, read_pin
+from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.readiness import require_ready
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.plans import RunPlan
-from diffusionforce.errors import EngineError, ProfileError
+from diffusionforce.errors import EngineError
 from diffusionforce.job import Job
+from diffusionforce.rig import read_cards
+from diffusionforce.wire import Done, Stopped
 
-TRAINS_TODAY = "To train now, use the profile pocket-demo, with your own pictures if you like."
+_LIBRARIES = (
+    "av",
+    "cv2",
+    "diffusers",
+    "easydict",
+    "einops",
+    "ftfy",
+    "toml",
+    "torchvision",
+    "transformers",
+    "voluptuous",
+)
+"""What the engine imports beside the product's own libraries."""
 
 
 class MusubiEngine:
     """The engine for the real models."""
 
     def check(self, job: Job) -> None:
-        """Refuse every job, with what is missing for this one.
+        """Refuse a job that cannot run, before anything is written or loaded.
 
         Raises:
             ProfileError: The profile names a model family that this engine does not know.
-            EngineError: The installed engine was changed, or this version cannot train the model.
+            EngineError: The engine is not installed, was changed, or lacks libraries.
+            UserError: The model's files, terms or settings, all that is wrong with them at once.
         """
-        self._refuse(job)
+        family = find_family(job.profile.model.family)
+        verify()
+        _require_card(job, title=family.title)
+        require_libraries()
+        require_ready(job)
 
     def train(
         self,
@@ -37,36 +56,38 @@ class MusubiEngine:
         report: Report,
         controls: Controls,
         plan: RunPlan | None = None,
-    ) -> NoReturn:
-        """Refuse, like `check`.
+    ) -> Done | Stopped:
+        """Train, and return how it ended.
 
         Raises:
-            ProfileError: The profile names a model family that this engine does not know.
-            EngineError: This version cannot train the model.
+            CardMemoryError: Memory ran out; what was saved before stays.
+            UserError: The run cannot go on; what was saved before stays.
         """
-        self._refuse(job)
+        # Not above: whoever only checks a job needs no torch.
+        running = importlib.import_module("diffusionforce.engines.musubi.running")
+        run = running.MusubiRun(
+            job=job, dataset=datasets.training, output=output, report=report, controls=controls, plan=plan
+        )
+        return run.to_the_end()
 
-    def _refuse(self, job: Job) -> NoReturn:
-        family = job.profile.model.family
-        model = MODELS.get(family)
-        if model is None:
-            raise ProfileError(
-                f"model.family is {family!r}, which the musubi engine does not know.",
-                hint=f"It knows: {', '.join(MODELS)}.",
-            )
-        pin = read_pin()
-        folder = engine_dir(pin)
-        engine = f"Musubi Tuner {pin.version}"
-        is_here = folder.is_dir()
-        if is_here:
-            verify(pin)
-        state = f"{engine} is in {folder}." if is_here else f"{engine} is not in {folder}."
-        source = f"{engine} is {pin.upstream} at commit {pin.commit}."
-        files = "\n".join(f"  {file}" for file in model.files)
+
+def _require_card(job: Job, *, title: str) -> None:
+    if "cpu" in job.profile.devices.use or not read_cards():
         raise EngineError(
-            f"{model.title} needs the engine {engine}, which this version of DiffusionForce cannot drive yet: it "
-            "trains the pocket model only.",
-            hint=f"{TRAINS_TODAY} {model.title} comes with a later version; its files can be downloaded from Hugging "
-            f"Face already, after accepting their terms there:\n{files}",
-            detail=f"{state}\n{source}",
+            f"{title} cannot be trained without a graphics card.",
+            hint="On the processor, train the profile pocket-demo, with your own pictures if you like.",
+        )
+
+
+def require_libraries() -> None:
+    """Refuse to go on without the libraries that the engine imports.
+
+    Raises:
+        EngineError: Some are not installed; the sentence names them.
+    """
+    missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise EngineError(
+            f"The engine needs libraries that are not installed: {', '.join(missing)}.",
+            hint="Install them into the same Python: pip install diffusionforce[musubi]",
         )

@@ -64,13 +64,14 @@ def test_a_stop_before_the_first_step_ends_the_run(tmp_path: Path):
     ("profile_name", "change", "words"),
     [
         ("pocket-demo", {"weights": "nowhere.safetensors"}, "nowhere.safetensors"),
-        ("klein-9b-1024", {}, "Klein Base 9B needs the engine Musubi Tuner"),
-        ("wan21-14b", {}, "14B needs the engine Musubi Tuner"),
+        ("klein-9b-1024", {}, "Musubi Tuner 0.3.4 is not installed"),
+        ("wan21-14b", {}, "Musubi Tuner 0.3.4 is not installed"),
     ],
 )
 def test_what_an_engine_lacks_is_said_and_nothing_is_written(
-    tmp_path: Path, profile_name: str, change: dict[str, str], words: str
+    tmp_path: Path, profile_name: str, change: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setenv("DIFFUSIONFORCE_ENGINE", str(tmp_path / "no engine"))
     job = small_job(tmp_path)
     profile = read_profile(builtin_profiles()[profile_name])
     profile = profile.model_copy(update={"model": profile.model.model_copy(update=change)})

@@ -83,8 +83,16 @@ def full_device(device: torch.device | str) -> torch.device:
     """A device with its index spelt out, so that it compares equal to a tensor's `.device`.
 
     "cuda" means the first card here, whatever the current device: a placement must not depend on hidden state.
+
+    Raises:
+        DeviceError: PyTorch knows no device of that name.
     """
-    device = torch.device(device)
+    try:
+        device = torch.device(device)
+    except RuntimeError as error:
+        raise DeviceError(
+            f'"{device}" is no device.', hint="Write cpu, or cuda: and the number of a card.", detail=str(error)
+        ) from error
     return torch.device(device.type, 0) if device.index is None and device.type == "cuda" else device
 
 

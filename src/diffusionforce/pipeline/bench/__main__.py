@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         sys.stderr.write("".join(f"{line}\n" for line in (error.sentence, error.hint) if line))
         return 1
+    except OSError as error:
+        sys.stderr.write(f"{error.filename or 'The output'} cannot be written: {error.strerror}.\n")
+        return 1
     except KeyboardInterrupt:
         return 130
     return 0

@@ -1,6 +1,7 @@
 """What `diffusionforce bench pipeline` can be asked."""
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,8 @@ def parse(arguments: Sequence[str]) -> BenchOptions:
     for device in devices:
         if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
             raise DeviceError(f"There is no {device}; this machine has {torch.cuda.device_count()} CUDA devices.")
+    if given.width % given.heads:
+        raise UserError(f"--width is {given.width}, which {given.heads} heads cannot share.", hint="Change --heads.")
     shape = BenchmarkShape(
         num_blocks=given.blocks,
         width=given.width,
@@ -88,7 +91,7 @@ def parse(arguments: Sequence[str]) -> BenchOptions:
         devices=devices,
         shape=shape,
         num_tokens=given.tokens,
-        num_microbatches=tuple(int(number) for number in _numbers(given.microbatches)),
+        num_microbatches=_counts(given.microbatches),
         ways=_ways(given.ways),
         chunks_per_card=given.chunks,
         budgets_bytes=tuple(int(gib * 2**30) for gib in _each(given.budget_gib, devices, "--budget-gib")),
@@ -116,26 +119,32 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", metavar="LIST", help="cards in order, like cuda:0,cuda:1 (default: all); cpu,cpu for a dry run")
     add("--ways", metavar="LIST", default="turns,gpipe,1f1b,interleaved", help=f"out of {','.join(WAYS)}")
     add("--microbatches", metavar="LIST", default="2,4,8", help="micro-batches of a step")
-    add("--chunks", metavar="N", type=int, default=10, help="chunks a card of the interleaved schedules")
+    add("--chunks", metavar="N", type=_count, default=10, help="chunks a card of the interleaved schedules")
     add("--recompute", choices=("model", "pipeline", "graphs"), default="pipeline", help="who recomputes activations")
-    add("--steps", metavar="N", type=int, default=3, help="measured steps; 200 shows leaks and drift")
-    add("--warm-up", metavar="N", type=int, default=2, help="steps before them")
+    add("--steps", metavar="N", type=_count, default=3, help="measured steps; 200 shows leaks and drift")
+    add("--warm-up", metavar="N", type=_count_or_none, default=2, help="steps before them")
     add("--budget-gib", metavar="LIST", help="memory that each card may use; plays smaller cards")
     add("--slowdown", metavar="LIST", help="how many times slower each card is to be; plays slower cards")
     add("--link-gbps", metavar="LIST", help="GB/s that each card's link is to deliver, 0 for what it does")
-    add("--neighbours", metavar="N", type=int, default=0, help="also measure splits N blocks around the chosen one")
+    add(
+        "--neighbours",
+        metavar="N",
+        type=_count_or_none,
+        default=0,
+        help="also measure splits N blocks around the chosen one",
+    )
     add("--pinned-gib", metavar="GIB", type=float, help="the most RAM to lock (default: half of what is free)")
     add("--json", metavar="FILE", type=Path, help="write one JSON object a row")
     add("--timeline", metavar="DIR", type=Path, help="write who was busy when, as a picture and as JSON")
     add("--time-limit", metavar="S", type=float, default=float("inf"), help="begin no row after so many seconds")
-    add("--tokens", metavar="N", type=int, default=4096, help="picture tokens of a sample (1024 x 1024: 4096)")
-    add("--blocks", metavar="N", type=int, default=40)
-    add("--width", metavar="N", type=int, default=5120)
-    add("--feed-forward", metavar="N", type=int, default=13824)
-    add("--heads", metavar="N", type=int, default=40)
-    add("--text-tokens", metavar="N", type=int, default=512)
-    add("--rank", metavar="N", type=int, default=32, help="LoRA rank")
-    add("--dtype", choices=sorted(_DTYPES), default="bf16")
+    add("--tokens", metavar="N", type=_count, default=4096, help="picture tokens of a sample (1024 x 1024: 4096)")
+    add("--blocks", metavar="N", type=_count, default=40, help="blocks of the model")
+    add("--width", metavar="N", type=_count, default=5120, help="width of a block")
+    add("--feed-forward", metavar="N", type=_count, default=13824, help="width inside its feed-forward part")
+    add("--heads", metavar="N", type=_count, default=40, help="attention heads; they share the width evenly")
+    add("--text-tokens", metavar="N", type=_count, default=512, help="text tokens of a sample")
+    add("--rank", metavar="N", type=_count, default=32, help="LoRA rank")
+    add("--dtype", choices=sorted(_DTYPES), default="bf16", help="number format of the weights")
     return top
 
 
@@ -156,17 +165,39 @@ def _ways(text: str) -> tuple[str, ...]:
     return ways
 
 
-def _numbers(text: str) -> tuple[float, ...]:
+def _count(text: str, *, least: int = 1) -> int:
+    """The type of arguments that count something."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} up")
+    return int(text)
+
+
+def _count_or_none(text: str) -> int:
+    return _count(text, least=0)
+
+
+def _counts(text: str) -> tuple[int, ...]:
     try:
-        return tuple(float(part) for part in text.split(","))
+        return tuple(_count(part) for part in text.split(","))
+    except argparse.ArgumentTypeError as problem:
+        raise UserError(f"--microbatches: {problem}.", hint="Write them like 2,4,8.") from problem
+
+
+def _numbers(text: str, name: str) -> tuple[float, ...]:
+    try:
+        values = tuple(float(part) for part in text.split(","))
     except ValueError as problem:
-        raise UserError(f'"{text}" is no list of numbers.', hint="Write them like 2,4,8.") from problem
+        raise UserError(f'{name} is "{text}", which is no list of numbers.', hint="Write them like 2,4,8.") from problem
+    # A budget or a slowdown of 0 leaves nothing to measure; a link of 0 is left as it is.
+    if not all(math.isfinite(value) and (value > 0 or (value == 0 and name == "--link-gbps")) for value in values):
+        raise UserError(f'{name} is "{text}"; write finite numbers above 0.')
+    return values
 
 
 def _each(text: str | None, devices: Sequence[torch.device], name: str) -> tuple[float, ...]:
     if text is None:
         return ()
-    values = _numbers(text)
+    values = _numbers(text, name)
     if len(values) == 1:
         values *= len(devices)
     if len(values) != len(devices):

@@ -95,7 +95,16 @@ def test_what_does_not_fit_is_a_row_that_says_so(tmp_path: Path):
     ("arguments", "words"),
     [
         (["pipeline", "--device", "cpu,cpu", "--ways", "magic"], '"magic" is no way'),
-        (["pipeline", "--device", "cpu,cpu", "--microbatches", "two"], "no list of numbers"),
+        (["pipeline", "--device", "cpu,cpu", "--microbatches", "two"], "'two' is no whole number"),
+        (["pipeline", "--device", "cpu,cpu", "--microbatches", "2.5"], "'2.5' is no whole number"),
+        (["pipeline", "--device", "cpu,cpu", "--budget-gib", "much"], '--budget-gib is "much", which is no list'),
+        # These went on to a traceback, the first after the whole model had been made.
+        (["pipeline", "--device", "cpu,cpu", "--steps", "0"], "--steps: '0' is no whole number from 1 up"),
+        (["pipeline", "--device", "cpu,cpu", "--blocks", "0"], "--blocks: '0' is no whole number"),
+        (["pipeline", "--device", "cpu,cpu", "--warm-up", "-1"], "--warm-up: '-1' is no whole number from 0 up"),
+        (["pipeline", "--device", "cpu,cpu", "--slowdown", "0"], '--slowdown is "0"; write finite numbers above 0'),
+        (["pipeline", "--device", "cpu,cpu", "--width", "63", "--heads", "4"], "63, which 4 heads cannot share"),
+        (["pipeline", "--device", "card"], '"card" is no device'),
         (["pipeline", "--device", "cpu,cpu", "--slowdown", "1,2,3"], "3 entries for 2 devices"),
         (["pipeline", "--device", "cuda:63"], "There is no cuda:63"),
         (["everything"], "Invalid choice|invalid choice|WHAT"),
@@ -110,6 +119,12 @@ def test_a_refusal_goes_to_stderr_without_a_traceback(capsys: pytest.CaptureFixt
     assert main(["pipeline", "--device", "cpu,cpu", "--ways", "magic"]) == 1
     captured = capsys.readouterr()
     assert captured.err.startswith('"magic" is no way to train.') and not captured.out
+
+
+def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "no folder" / "rows.jsonl"
+    assert main([*TINY, "--ways", "turns", "--microbatches", "2", "--json", str(path)]) == 1
+    assert capsys.readouterr().err == f"{path} cannot be written: No such file or directory.\n"
 
 
 def test_the_timeline_picture_shows_each_card_in_its_colour(tmp_path: Path):

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -81,7 +82,7 @@ class ZipSource:
             raise SourceError(f"{self._title} is not the engine: {name} in it is far too large.")
         try:
             return self._zip.read(entry)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise SourceError(
                 f"{self._title} is damaged at {name}.", hint="Download it again.", detail=repr(error)
             ) from error

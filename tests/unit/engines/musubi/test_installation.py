@@ -207,6 +207,26 @@ def test_what_is_no_engine_is_a_sentence(tmp_path: Path) -> None:
             install(tmp_path / name)
 
 
+def test_a_zip_with_damaged_contents_is_a_sentence(tmp_path: Path, home: Path) -> None:
+    # A download damaged in the middle has a whole directory at its end; zlib's own error came through as a bug.
+    place = tmp_path / "engine.zip"
+    zip_of(tmp_path / "stored.zip")
+    with (
+        zipfile.ZipFile(tmp_path / "stored.zip") as stored,
+        zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as packed,
+    ):
+        for name in stored.namelist():
+            packed.writestr(name, stored.read(name))
+        first = packed.infolist()[0]
+    content = bytearray(place.read_bytes())
+    start = 30 + len(first.filename)
+    content[start : start + first.compress_size] = b"\xff" * first.compress_size
+    place.write_bytes(content)
+    with pytest.raises(EngineError, match=r"engine\.zip is damaged at"):
+        install(place)
+    assert leftovers(home) == []
+
+
 def test_installing_again_does_nothing_and_repairs_what_is_damaged(tmp_path: Path, home: Path) -> None:
     place = plain_folder(tmp_path)
     folder = install(place).folder

@@ -188,6 +188,9 @@ def test_relative_weights_lie_beside_their_profile(tmp_path: Path, weights: str)
 def test_memory_is_given_in_numbers_that_can_be(tmp_path: Path, value: str):
     with pytest.raises(ProfileError, match=r"memory\.reserve_gb"):
         read_profile(profile_with(tmp_path, extra=f"[memory]\nreserve_gb = {value}\n"))
+    # One number was answered in Python's words: "input should be a valid tuple".
+    with pytest.raises(ProfileError, match=r"memory\.budget_gb is 12: write a list, in brackets\."):
+        read_profile(profile_with(tmp_path, extra="[memory]\nbudget_gb = 12\n"))
     good = read_profile(profile_with(tmp_path, extra="[memory]\nreserve_gb = [1, 2.5]\nbudget_gb = [12]\n"))
     assert (good.memory.reserve_gb, good.memory.budget_gb) == ((1.0, 2.5), (12.0,))
 

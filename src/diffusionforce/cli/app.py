@@ -28,6 +28,11 @@ _FORECAST = """Say what caching, training and sampling will need of each card an
 are, the fastest that fits on top. Nothing is loaded or trained, and no graphics card is needed. Exit code: 0 it fits, 1
 it does not, or a problem, 2 a bug."""
 
+_BENCHES = {
+    "pipeline": ("diffusionforce.pipeline.bench", "schedules side by side on random weights"),
+    "forecast": ("diffusionforce.trainer.forecast_bench", "forecasts of memory and time beside what the cards show"),
+}
+
 
 class UsageError(UserError):
     """Arguments that are not understood."""
@@ -80,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _execute(given: Sequence[str]) -> int:
-    if given[:1] == ["bench"]:
+    if given[:1] == ["bench"] and given[1:2] and given[1] in _BENCHES:
         return _bench(given[1:])  # Its arguments are its own; argparse would claim those that look like options.
     options = parser().parse_args(given)
     return options.execute(options)
@@ -127,7 +132,10 @@ def parser() -> argparse.ArgumentParser:
     gui.add_argument("--run", metavar="DIR", help="open it on this run")
     gui.set_defaults(execute=_open_window)
 
-    commands.add_parser("bench", help="measure the pipeline, or forecasts beside what the cards show, on this machine")
+    bench = commands.add_parser("bench", help="measure on this machine", description="Measure on this machine.")
+    benches = bench.add_subparsers(metavar="WHAT", required=True)
+    for name, (_, what) in _BENCHES.items():
+        benches.add_parser(name, help=what)
     return top
 
 
@@ -152,8 +160,8 @@ def _open_window(options: argparse.Namespace) -> int:
 
 
 def _bench(arguments: Sequence[str]) -> int:
-    module = "trainer.forecast_bench" if arguments[:1] == ["forecast"] else "pipeline.bench"
-    command = [sys.executable, "-P", "-X", "utf8", "-m", f"diffusionforce.{module}", *arguments]
+    module, _ = _BENCHES[arguments[0]]
+    command = [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
     return subprocess.run(command, check=False).returncode
 
 

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Let the child do it and show what it says; exit code 1 if the engine is not right."""
+    _check_place(options.place)
     arguments = [options.action, *([f"--from={options.place}"] if options.place is not None else [])]
     last: EngineRecord | None = None
     for line in _child_lines(arguments):
@@ -58,6 +59,18 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(last, EngineStatus) and not options.json:
         _show(last, action=options.action)
     return EXIT_OK if isinstance(last, EngineStatus) and last.state == "intact" else EXIT_FAILED
+
+
+def _check_place(place: str | None) -> None:
+    if place is None:
+        return
+    if not place.strip():
+        raise EngineRefusalError("--from is empty.", hint="Name a zip, a folder or a git directory.")
+    if "://" in place:
+        raise EngineRefusalError(
+            "--from is an address, and takes what is on this computer.",
+            hint="Download it, and give the file; or leave --from out.",
+        )
 
 
 def _child_lines(arguments: list[str]) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from diffusionforce.cli.forecast_tables import show_forecast
-from diffusionforce.cli.output import Screen, write_bytes
+from diffusionforce.cli.output import write_answer
 from diffusionforce.cli.running import job_of, user_path
 from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import Job, changed, dataset_folder, find_profile, read_job, read_profile, write_job
@@ -19,7 +19,7 @@ from diffusionforce.wire import Failed, child_environment, forecast_command
 from diffusionforce.wire.forecast import Forecast, read_answer
 
 EXIT_FITS, EXIT_REFUSED, EXIT_BUG = 0, 1, 2
-THIS_RIG = "this"
+THIS_RIG, PROCESSOR = "this", "cpu"
 _SMALLEST_RAM_GIB, _LARGEST_RAM_GIB = 1, 16384
 
 
@@ -52,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
     ram_gib = _ram_gib(options, has_rig=bool(rig))
     if options.measure and rig:
         raise ProfileError("--measure is for the cards that are here.", hint="Leave --rig out.")
+    if rig and (options.devices or "").strip() == PROCESSOR:
+        raise ProfileError("--rig names cards, and --devices the processor.", hint="Leave one of them out.")
     with tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
         job_file = Path(folder, "forecast.job.toml")
         job = _job(options, no_dataset=Path(folder, "no pictures"))
@@ -64,10 +66,9 @@ def run(options: argparse.Namespace) -> int:
         _tell_bug(answer, line, as_json=options.json)
         return EXIT_BUG
     if options.json:
-        write_bytes(line)
+        write_answer(line)
     else:
-        console = Console(file=Screen().as_file(), highlight=False)
-        show_forecast(answer, console=console, with_all_ways=options.all)
+        show_forecast(answer, console=Console(highlight=False), with_all_ways=options.all)
     return EXIT_REFUSED if answer.refusal else EXIT_FITS
 
 
@@ -93,7 +94,7 @@ def _answer(command: list[str]) -> tuple[Forecast | Failed, bytes, int]:
 
 def _tell_bug(failed: Failed, line: bytes, *, as_json: bool) -> None:
     if as_json:
-        write_bytes(line)
+        write_answer(line)
     else:
         sys.stderr.write(f"{failed.detail.rstrip()}\n{failed.sentence}\n{failed.hint}\n")
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from diffusionforce.cli.models import relay
-from diffusionforce.cli.words import memory
+from diffusionforce.cli.words import memory, printable
 from diffusionforce.wire.weights import LoraInfo
 
 EXIT_OK, EXIT_FAILED = 0, 1
@@ -37,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(info, LoraInfo) and not options.json:
         console = Console()
         for line in _lines(info):
+            line.plain = printable(line.plain)  # Much of it stands in a file that somebody else made.
             console.print(line, soft_wrap=True)
     return EXIT_OK if isinstance(info, LoraInfo) else EXIT_FAILED
 

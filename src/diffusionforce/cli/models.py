@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from diffusionforce.cli.answers import answer_lines
-from diffusionforce.cli.output import write_bytes
+from diffusionforce.cli.output import write_answer, write_bytes
 from diffusionforce.cli.words import memory
 from diffusionforce.errors import UserError
 from diffusionforce.wire import Failed
@@ -35,7 +35,7 @@ diffusionforce models folder DIR             look for files in a folder, like Co
 diffusionforce models options MODEL          the engine's options that a profile can set under [advanced]
 diffusionforce models accept MODEL           accept the terms of a model that has terms of its own
 
-Exit code of the first two: 0 everything is here, 1 something is missing or wrong."""
+Exit code: 0 shown or done, 1 a problem, or, of models MODEL, something is missing or wrong, 2 a bug."""
 _ACTIONS = {
     "download": ("MODEL",),
     "options": ("MODEL",),
@@ -92,7 +92,8 @@ def relay(arguments: Sequence[str], *, as_json: bool) -> WeightsRecord | None:
     for line in answer_lines(CHILD, arguments):
         last = read_weights_record(line)
         if as_json:
-            write_bytes(line)
+            # Progress may be lost, an answer may not.
+            (write_bytes if isinstance(last, DownloadProgress) else write_answer)(line)
         elif isinstance(last, DownloadProgress):
             _show_progress(last)
     if isinstance(last, Failed) and not as_json:
@@ -114,6 +115,9 @@ def _arguments(words: Sequence[str], *, with_optional: bool) -> list[str]:
     if len(rest) != len(_ACTIONS[action]):
         wanted = " ".join(_ACTIONS[action])
         raise ModelsUsageError(f"models {action} takes {wanted}.", hint="Try: diffusionforce models --help")
+    for name, word in zip(_ACTIONS[action], rest, strict=True):
+        if not word.strip():  # An empty path would be the folder that we are in.
+            raise ModelsUsageError(f"{name} is empty.", hint="Try: diffusionforce models --help")
     return [action, *(["--all"] if with_optional and action == "download" else []), "--", *rest]
 
 

@@ -43,6 +43,16 @@ def write_bytes(content: bytes) -> None:
         silence(sys.stdout)
 
 
+def write_answer(content: bytes) -> None:
+    """Write what a command was run for to standard output.
+
+    Raises:
+        OSError: It cannot be written; an exit code of 0 would be a lie.
+    """
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
 class Screen:
     """Standard output for what may be lost: where others would fail, it falls silent."""
 

@@ -37,6 +37,11 @@ def block_ranges(blocks: tuple[int, ...]) -> str:
     return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges) or "none"
 
 
+def printable(text: str) -> str:
+    """Return text from a file of unknown origin with what a terminal would obey spelt out, like `\\x1b`."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def change(held_out: RunHeldOut | None) -> str:
     """Return how far the held-out loss fell, like `38 % lower`; empty if that is not known."""
     if held_out is None or held_out.fall is None:

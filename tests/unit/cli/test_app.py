@@ -209,10 +209,39 @@ def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place
         return Ended()
 
     monkeypatch.setattr("subprocess.run", run)
-    assert main(["bench", "--quick", "-n", "3"]) == 7
-    assert seen[0][0] == sys.executable and seen[0][-4:] == ["diffusionforce.pipeline.bench", "--quick", "-n", "3"]
+    assert main(["bench", "pipeline", "--quick", "-n"]) == 7
+    assert seen[0][0] == sys.executable
+    assert seen[0][-4:] == ["diffusionforce.pipeline.bench", "pipeline", "--quick", "-n"]
     assert main(["bench", "forecast", "--list"]) == 7
     assert seen[1][-3:] == ["diffusionforce.trainer.forecast_bench", "forecast", "--list"]
+
+
+def test_all_benchmarks_are_listed(capsys: pytest.CaptureFixture[str], place: Path):
+    # The help was that of one of them, and did not know the other.
+    with pytest.raises(SystemExit, match="0"):
+        main(["bench", "--help"])
+    out = capsys.readouterr().out
+    assert "pipeline" in out and "forecast" in out
+    assert main(["bench", "nothing"]) == 1
+    assert "choose from 'pipeline', 'forecast'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["engine", "install", "--from", ""], "--from is empty."),
+        (["engine", "install", "--from", "https://example.org/e.zip"], "--from is an address"),
+        (["models", "folder", ""], "DIR is empty."),
+        (["models", "use", "wan21-14b", "vae", " "], "FILE is empty."),
+        (["forecast", "pocket-demo", "--rig", "RTX 5080", "--devices", "cpu"], "--rig names cards"),
+    ],
+)
+def test_arguments_that_would_mean_something_else_are_refused(
+    arguments: list[str], words: str, place: Path, capsys: pytest.CaptureFixture[str]
+):
+    # An empty path meant the current folder; `models folder ""` made it a folder of models.
+    assert main(arguments) == 1
+    assert capsys.readouterr().err.startswith(words)
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]):

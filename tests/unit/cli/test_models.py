@@ -178,6 +178,23 @@ def lora_of(**more) -> LoraInfo:
     return LoraInfo.model_validate({**fields, **more})
 
 
+def test_what_a_lora_file_says_of_itself_cannot_command_the_terminal(answers, capsys: pytest.CaptureFixture[str]):
+    # Escape sequences in the metadata of a file from elsewhere reached the terminal.
+    answers(lora_of(metadata={"title": "a\x1b[31mred\nline – ü"}))
+    assert main(["lora", "info", "x.safetensors"]) == 0
+    assert "title: a\\x1b[31mred\\nline – ü" in capsys.readouterr().out
+
+
+def test_an_answer_that_cannot_be_written_is_no_success(answers, monkeypatch: pytest.MonkeyPatch):
+    # On a full disk the exit code was 0 beside an empty file.
+    def refuse(content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    answers(lora_of())
+    monkeypatch.setattr("diffusionforce.cli.models.write_answer", refuse)
+    assert main(["lora", "info", "--json", "x.safetensors"]) == 1
+
+
 def test_a_lora_in_words(answers, capsys: pytest.CaptureFixture[str]):
     asked = answers(lora_of())
     assert main(["lora", "info", "x.safetensors"]) == 0

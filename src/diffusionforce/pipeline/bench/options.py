@@ -13,6 +13,7 @@ from diffusionforce.pipeline.bench.model import BenchmarkShape
 from diffusionforce.pipeline.placement import full_device
 
 WAYS = ("turns", "gpipe", "1f1b", "interleaved", "greedy", "alone", "resident", "split")
+_NUM_CHUNKS = 10
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
@@ -28,7 +29,7 @@ class BenchOptions:
     ways: tuple[str, ...] = ("turns", "gpipe", "1f1b", "interleaved")
     """Out of `WAYS`. alone: the fastest card by itself, paging what it cannot hold; resident: the splitter's choice
     without paging; split: the splitter's choice."""
-    chunks_per_card: int = 10
+    chunks_per_card: int = _NUM_CHUNKS
     budgets_bytes: tuple[int, ...] = ()
     """What each card may use; empty: all it has."""
     slowdowns: tuple[float, ...] = ()
@@ -93,7 +94,7 @@ def parse(arguments: Sequence[str]) -> BenchOptions:
         num_tokens=given.tokens,
         num_microbatches=_counts(given.microbatches),
         ways=_ways(given.ways),
-        chunks_per_card=given.chunks,
+        chunks_per_card=_chunks(given.chunks, num_blocks=given.blocks, num_cards=len(devices)),
         budgets_bytes=tuple(int(gib * 2**30) for gib in _each(given.budget_gib, devices, "--budget-gib")),
         slowdowns=_each(given.slowdown, devices, "--slowdown"),
         links_bytes_per_s=tuple(rate * 1e9 for rate in _each(given.link_gbps, devices, "--link-gbps")),
@@ -119,7 +120,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", metavar="LIST", help="cards in order, like cuda:0,cuda:1 (default: all); cpu,cpu for a dry run")
     add("--ways", metavar="LIST", default="turns,gpipe,1f1b,interleaved", help=f"out of {','.join(WAYS)}")
     add("--microbatches", metavar="LIST", default="2,4,8", help="micro-batches of a step")
-    add("--chunks", metavar="N", type=_count, default=10, help="chunks a card of the interleaved schedules")
+    add(
+        "--chunks",
+        metavar="N",
+        type=_count,
+        help="chunks a card of the interleaved schedules (default: 10, or what fits)",
+    )
     add("--recompute", choices=("model", "pipeline", "graphs"), default="pipeline", help="who recomputes activations")
     add("--steps", metavar="N", type=_count, default=3, help="measured steps; 200 shows leaks and drift")
     add("--warm-up", metavar="N", type=_count_or_none, default=2, help="steps before them")
@@ -181,6 +187,19 @@ def _counts(text: str) -> tuple[int, ...]:
         return tuple(_count(part) for part in text.split(","))
     except argparse.ArgumentTypeError as problem:
         raise UserError(f"--microbatches: {problem}.", hint="Write them like 2,4,8.") from problem
+
+
+def _chunks(given: int | None, *, num_blocks: int, num_cards: int) -> int:
+    """What was asked for, if every chunk gets a block; else ten, or as many as there can be."""
+    most = num_blocks // num_cards
+    if most == 0:
+        raise UserError(f"--blocks is {num_blocks}, fewer than cards.", hint=f"Write at least {num_cards}.")
+    if given is not None and given > most:
+        raise UserError(
+            f"--chunks is {given}: {num_blocks} blocks on {num_cards} cards make {most} a card at most.",
+            hint=f"Write up to {most}, or more --blocks.",
+        )
+    return given or min(_NUM_CHUNKS, most)
 
 
 def _numbers(text: str, name: str) -> tuple[float, ...]:

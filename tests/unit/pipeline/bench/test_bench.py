@@ -104,6 +104,8 @@ def test_what_does_not_fit_is_a_row_that_says_so(tmp_path: Path):
         (["pipeline", "--device", "cpu,cpu", "--warm-up", "-1"], "--warm-up: '-1' is no whole number from 0 up"),
         (["pipeline", "--device", "cpu,cpu", "--slowdown", "0"], '--slowdown is "0"; write finite numbers above 0'),
         (["pipeline", "--device", "cpu,cpu", "--width", "63", "--heads", "4"], "63, which 4 heads cannot share"),
+        (["pipeline", "--device", "cpu,cpu", "--blocks", "4", "--chunks", "3"], "make 2 a card at most"),
+        (["pipeline", "--device", "cpu,cpu", "--blocks", "1"], "fewer than cards"),
         (["pipeline", "--device", "card"], '"card" is no device'),
         (["pipeline", "--device", "cpu,cpu", "--slowdown", "1,2,3"], "3 entries for 2 devices"),
         (["pipeline", "--device", "cuda:63"], "There is no cuda:63"),
@@ -113,6 +115,12 @@ def test_what_does_not_fit_is_a_row_that_says_so(tmp_path: Path):
 def test_arguments_that_make_no_sense_are_refused_in_words(arguments: list[str], words: str):
     with pytest.raises(UserError, match=words):
         parse(arguments)
+
+
+def test_small_models_have_as_many_chunks_as_they_can():
+    # With fewer blocks than the ten chunks a card, the benchmark ended before its last rows.
+    assert parse(["pipeline", "--device", "cpu,cpu", "--blocks", "4"]).chunks_per_card == 2
+    assert parse(["pipeline", "--device", "cpu,cpu"]).chunks_per_card == 10
 
 
 def test_a_refusal_goes_to_stderr_without_a_traceback(capsys: pytest.CaptureFixture[str]):

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 
-from diffusionforce.wire import child_environment
+from diffusionforce.wire import child_environment, interrupts_held_back
 
 _PATIENCE_S = 20.0
 
@@ -20,7 +20,8 @@ def answer_lines(module: str, arguments: Sequence[str]) -> Iterator[bytes]:
         RuntimeError: It ended without a word.
     """
     command = [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=child_environment())
+    with interrupts_held_back():
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=child_environment())
     assert child.stdout is not None
     num_lines = 0
     try:

@@ -4,22 +4,21 @@ A child process does it, because the command line loads no engine; here its reco
 """
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Iterator
 
 from rich.console import Console
 from rich.text import Text
 
+from diffusionforce.cli.answers import answer_lines
 from diffusionforce.cli.output import write_bytes
 from diffusionforce.cli.words import memory
 from diffusionforce.errors import UserError
-from diffusionforce.wire import Failed, child_environment
+from diffusionforce.wire import Failed
 from diffusionforce.wire.engine import EngineProgress, EngineRecord, EngineStatus, read_engine_record
 
 EXIT_OK, EXIT_FAILED = 0, 1
-_CHILD = ("-P", "-X", "utf8", "-m", "diffusionforce.engines.musubi.command")
-_PATIENCE_S = 20.0
+_CHILD = "diffusionforce.engines.musubi.command"
 _OUTCOMES = {
     "installed": "Installed.",
     "repaired": "Repaired: it was damaged.",
@@ -48,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     _check_place(options.place)
     arguments = [options.action, *([f"--from={options.place}"] if options.place is not None else [])]
     last: EngineRecord | None = None
-    for line in _child_lines(arguments):
+    for line in answer_lines(_CHILD, arguments):
         last = read_engine_record(line)
         if options.json:
             write_bytes(line)
@@ -71,27 +70,6 @@ def _check_place(place: str | None) -> None:
             "--from is an address, and takes what is on this computer.",
             hint="Download it, and give the file; or leave --from out.",
         )
-
-
-def _child_lines(arguments: list[str]) -> Iterator[bytes]:
-    """Start the child and yield its lines; whatever ends us, wait until it has cleaned up."""
-    command = [sys.executable, *_CHILD, *arguments]
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=child_environment())
-    assert child.stdout is not None
-    num_lines = 0
-    try:
-        for line in child.stdout:
-            num_lines += 1
-            yield line
-    finally:
-        child.stdout.close()
-        try:
-            code = child.wait(timeout=_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            code = child.wait()
-    if not num_lines:
-        raise RuntimeError(f"the engine's process ended with exit code {code} and said nothing")
 
 
 def _show_progress(progress: EngineProgress) -> None:

@@ -1,6 +1,13 @@
 """The protocol between the trainer process and whoever watches it: typed messages, one JSON object a line."""
 
-from diffusionforce.wire.child import PASSING_JOB_NAME, child_command, child_environment, forecast_command
+from diffusionforce.wire.child import (
+    PASSING_JOB_NAME,
+    child_command,
+    child_environment,
+    forecast_command,
+    interrupts_held_back,
+    let_interrupts_through,
+)
 from diffusionforce.wire.messages import (
     PROTOCOL_VERSION,
     Checkpoint,
@@ -61,6 +68,8 @@ __all__ = [
     "decode",
     "encode",
     "forecast_command",
+    "interrupts_held_back",
+    "let_interrupts_through",
     "readable",
     "require_protocol",
     "to_json",

@@ -1,7 +1,10 @@
 """How a parent starts the trainer process: the same words from the window and the command line."""
 
+import contextlib
 import os
+import signal
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 PASSING_JOB_NAME = "passing.job.toml"
@@ -50,3 +53,30 @@ def child_environment() -> dict[str, str]:
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     return environment
+
+
+@contextlib.contextmanager
+def interrupts_held_back() -> Generator[None]:
+    """Start a child in here, and Ctrl-C waits in it until it calls `let_interrupts_through`.
+
+    Ctrl-C reaches both of us, and in the second that a child takes to load it would end in a traceback. On Windows
+    nothing is held back.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def let_interrupts_through() -> None:
+    """Take Ctrl-C from now on, and one that has been held back at once.
+
+    Raises:
+        KeyboardInterrupt: One was.
+    """
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -1,11 +1,13 @@
 """The command line and the environment of the trainer process."""
 
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from diffusionforce.wire import child_command, child_environment, forecast_command
+from diffusionforce.wire import child_command, child_environment, forecast_command, interrupts_held_back
 
 
 def test_the_child_is_this_python_and_reads_the_job():
@@ -40,3 +42,26 @@ def test_the_users_own_settings_stay(monkeypatch: pytest.MonkeyPatch):
     environment = child_environment()
     assert (environment["OMP_WAIT_POLICY"], environment["SOME_SETTING"]) == ("ACTIVE", "kept")
     assert environment["PYTHONUTF8"] == "1"
+
+
+SLOW_CHILD = """
+import time
+time.sleep(0.5)  # As if it were still loading.
+from diffusionforce.wire import let_interrupts_through
+try:
+    let_interrupts_through()
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows nothing is held back")
+def test_an_interrupt_waits_until_a_child_has_loaded():
+    # Ctrl-C in the first second of `engine` and `models` ended in the child's traceback.
+    with interrupts_held_back():
+        child = subprocess.Popen([sys.executable, "-c", SLOW_CHILD], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child.send_signal(signal.SIGINT)
+    output, errors = child.communicate(timeout=30)
+    assert (child.returncode, output.strip(), errors) == (0, b"interrupted", b"")
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set()), "ours comes through"

@@ -17,7 +17,7 @@ from diffusionforce.engines.musubi.pin import Pin, engine_dir, read_pin
 from diffusionforce.engines.musubi.verification import Differences, compare, read_stamp, verify
 from diffusionforce.errors import UserError
 from diffusionforce.runs import storage_error
-from diffusionforce.wire import Failed, to_json
+from diffusionforce.wire import Failed, let_interrupts_through, to_json
 from diffusionforce.wire.engine import EngineProgress, EngineStatus, EngineTerms
 
 EXIT_OK, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--from", dest="place", type=Path)
     options = parser.parse_args(arguments)
     try:
+        let_interrupts_through()
         _send(_answer(options.action, options.place))
     except UserError as error:
         _send(Failed(sentence=error.sentence, hint=error.hint, detail=error.detail))

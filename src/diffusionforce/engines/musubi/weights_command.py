@@ -27,7 +27,7 @@ from diffusionforce.engines.musubi.weights_settings import read_settings, write_
 from diffusionforce.errors import ProfileError, UserError, WeightsError
 from diffusionforce.job import Profile, builtin_profiles, find_profile, read_profile, with_absolute_weights
 from diffusionforce.job.files import expanded
-from diffusionforce.wire import Failed, to_json
+from diffusionforce.wire import Failed, let_interrupts_through, to_json
 from diffusionforce.wire.engine import EngineTerms
 from diffusionforce.wire.weights import (
     Chosen,
@@ -54,6 +54,7 @@ def main(arguments: Sequence[str] | None = None, *, hub: Hub | None = None) -> i
     """
     options = _parser().parse_args(arguments)
     try:
+        let_interrupts_through()
         _send(_answer(options, hub))
     except UserError as error:
         _send(Failed(sentence=error.sentence, hint=error.hint, detail=error.detail))

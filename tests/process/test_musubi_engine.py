@@ -67,7 +67,8 @@ def test_two_devices_with_blocks_aside_give_what_one_gives_and_the_engine_alone(
 
 
 def test_a_run_saves_and_stops_when_asked_and_goes_on_from_there(found: Any) -> None:
-    assert found["asked_records"][-5:] == ["step 1", "step 2", "checkpoint 2", "step 3", "checkpoint 3"]
+    sampled = ["preparing 1", "sample 1"] * 2
+    assert found["asked_records"][-9:] == ["step 1", *sampled, "step 2", "checkpoint 2", "step 3", "checkpoint 3"]
     assert found["stopped"] == {"kind": "stopped", "step": 3, "lora": "checkpoints/tiny-step00000003.safetensors"}
     steps = [record for record in found["resumed_records"] if record.startswith(("step", "checkpoint"))]
     assert steps == ["step 4", "checkpoint 4", "step 5", "step 6", "checkpoint 6"]
@@ -78,6 +79,15 @@ def test_a_run_saves_and_stops_when_asked_and_goes_on_from_there(found: Any) -> 
 def test_nothing_of_the_hooks_is_left_after_a_run(found: Any) -> None:
     assert found["state_unchanged"]
     assert found["stopped_state_unchanged"]
+    assert found["failed_state_unchanged"]
+
+
+def test_a_run_that_is_short_of_memory_says_where_and_what_it_keeps(found: Any) -> None:
+    short = found["shortage"]
+    assert short["sentence"].startswith("GPU 1 ran out of memory in the forward pass of step 3 (")
+    assert short["hint"].startswith("The LoRA of step 2 is saved.")
+    assert short["records"] == ["step 2", "checkpoint 2"]
+    assert short["threads"] == []
 
 
 def test_pictures_are_prepared_once_and_trained_on(found: Any) -> None:

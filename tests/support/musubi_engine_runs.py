@@ -11,6 +11,8 @@ import inspect
 import json
 import os
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready
 from diffusionforce.engines.musubi.training import Training
 from diffusionforce.engines.plans import DevicePlan, RunPlan
+from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job
 from diffusionforce.wire import Message, Step
 
@@ -51,15 +54,17 @@ TWO = RunPlan(
 class Wishes:
     """What is asked of a run, told by its own records."""
 
-    def __init__(self, *, save_at: int = 0, stop_at: int = 0) -> None:
+    def __init__(self, *, save_at: int = 0, sample_at: int = 0, stop_at: int = 0) -> None:
         self.stop_requested = False
         self.records: list[Message] = []
-        self._save_at, self._stop_at, self._wants_save = save_at, stop_at, False
+        self._save_at, self._sample_at, self._stop_at = save_at, sample_at, stop_at
+        self._wants_save = self._wants_sample = False
 
     def report(self, message: Message) -> None:
         self.records.append(message)
         if isinstance(message, Step):
             self._wants_save = message.step == self._save_at
+            self._wants_sample = message.step == self._sample_at
             self.stop_requested = message.step == self._stop_at
 
     def take_save_request(self) -> bool:
@@ -67,7 +72,8 @@ class Wishes:
         return wanted
 
     def take_sample_request(self) -> bool:
-        return False
+        wanted, self._wants_sample = self._wants_sample, False
+        return wanted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,7 +157,14 @@ class Runs:
             "sample_at_first": True,
         }
 
-    def train(self, wishes: Wishes, *, plan: RunPlan | None = TWO, **further: Any) -> tuple[Any, Folders]:
+    def train(
+        self,
+        wishes: Wishes,
+        *,
+        plan: RunPlan | None = TWO,
+        change_trainer: Callable[[type[Any]], type[Any]] = lambda trainer: trainer,
+        **further: Any,
+    ) -> tuple[Any, Folders]:
         """Train once; gives how it ended and where it wrote."""
         self._number += 1
         AcceleratorState._reset_state(True)
@@ -167,6 +180,7 @@ class Runs:
             controls=wishes,
             devices=(torch.device("cpu"),),
             plan=plan,
+            change_trainer=change_trainer,
         )
         return training.run(), folders
 
@@ -231,11 +245,13 @@ def run_all(folder: Path) -> dict[str, Any]:
     answer["extra_loras"] = with_lora(runs, folder, places)
     answer["prepared"] = prepared(runs, folder)
     before = state_of_the_engine()  # The engine's own program leaves the import path longer than it was.
-    asked = Wishes(save_at=2, stop_at=3)
+    asked = Wishes(sample_at=1, save_at=2, stop_at=3)
     stopped, kept = runs.train(asked)
     answer["stopped"] = stopped.model_dump()
     answer["asked_records"] = kinds(asked)
     answer["stopped_state_unchanged"] = state_of_the_engine() == before
+    answer["shortage"] = short_of_memory(runs)
+    answer["failed_state_unchanged"] = state_of_the_engine() == before
     rest = Wishes()
     _, later = runs.train(rest, resume=str(kept.checkpoints_dir / "tiny-step00000003-state"))
     answer["resumed_records"] = kinds(rest)
@@ -243,6 +259,29 @@ def run_all(folder: Path) -> dict[str, Any]:
     name = "tiny.safetensors"
     answer["resumed_lora_equal"] = lora_equal(later.checkpoints_dir / name, places.checkpoints_dir / name)
     return answer
+
+
+def short_of_memory(runs: Runs) -> dict[str, Any]:
+    """A run whose model asks for too much in its third step."""
+    wishes, calls = Wishes(), list[int]()
+
+    def change(trainer: type[Any]) -> type[Any]:
+        class Greedy(trainer):
+            def call_dit(self, *args: Any) -> Any:
+                calls.append(1)
+                if len(calls) == 3:
+                    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has")
+                return super().call_dit(*args)
+
+        return Greedy
+
+    ended, hint = "", ""
+    try:
+        runs.train(wishes, change_trainer=change, sample_at_first=False, save_every_n_steps=2)
+    except CardMemoryError as error:
+        ended, hint = error.sentence, error.hint
+    threads = [thread.name for thread in threading.enumerate() if not thread.daemon and thread.name != "MainThread"]
+    return {"sentence": ended, "hint": hint, "records": kinds(wishes)[-2:], "threads": threads}
 
 
 def with_lora(runs: Runs, folder: Path, ours: Folders) -> dict[str, Any]:

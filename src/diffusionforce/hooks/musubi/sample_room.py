@@ -26,6 +26,7 @@ class SamplePass(BlockRouting):
     ) -> None:
         """Make a pass; tell the listener if it did not fit."""
         assert self.room is not None, "the blocks are wrapped before the first sample"
+        self.before_samples(args, accelerator, transformer)
         make, was_training = super().sample_images, transformer.training
         shortage = self.room.run(
             lambda: make(accelerator, args, epoch, steps, vae, transformer, sample_parameters, dit_dtype)

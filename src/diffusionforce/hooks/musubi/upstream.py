@@ -36,6 +36,9 @@ class EngineTrainer:
         """Whether `switch_expert` would change the weights."""
         return False
 
+    def before_samples(self, args: Any, accelerator: Any, transformer: Any) -> None:
+        """Called before blocks step aside for samples."""
+
     if TYPE_CHECKING:
 
         def load_transformer(

@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from diffusionforce.errors import DeviceError
 from diffusionforce.hooks.hook import Target
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer
 from diffusionforce.hooks.seam import Seam
@@ -18,6 +19,27 @@ class WanExperts(EngineTrainer):
 
     high_low_training = False
     """Set by the trainer, which has one set of weights only for Wan 2.1."""
+
+    def on_transformer_loaded(self, args: Any, accelerator: Any, transformer: Any) -> None:
+        """Refuse a plan that cannot be followed.
+
+        Raises:
+            DeviceError: Blocks are to be paged.
+        """
+        super().on_transformer_loaded(args, accelerator, transformer)
+        if self.high_low_training and self.assignment.paged:
+            raise DeviceError(
+                "Wan 2.2 with both of its models cannot be trained with blocks in RAM: they change places there.",
+                hint="Train one of the two models, or hold the weights in 8 bits so that all blocks fit on the cards.",
+            )
+
+    def before_samples(self, args: Any, accelerator: Any, transformer: Any) -> None:
+        """Samples are made by the model for low noise; blocks that step aside for them cannot change places."""
+        super().before_samples(args, accelerator, transformer)
+        if self.high_low_training:
+            self.next_model_is_high_noise = False
+            self.switch_expert(args, accelerator, transformer)
+
     current_model_is_high_noise: Any
     next_model_is_high_noise: Any
     dit_inactive_state_dict: dict[str, torch.Tensor] | None
@@ -51,9 +73,9 @@ def exchange(model: torch.nn.Module, waiting: dict[str, torch.Tensor]) -> None:
         waiting: In RAM, by the names of the model's state; its values are replaced in place.
     """
     for name, held in model.state_dict().items():
-        kept = held.to("cpu", copy=True)
+        before = held.clone()
         held.copy_(waiting[name])
-        waiting[name] = kept
+        waiting[name].copy_(before)
 
 
 HOOK = Seam(

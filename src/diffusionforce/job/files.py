@@ -241,6 +241,8 @@ def _sentence(model: type[BaseModel], problem: ErrorDetails) -> str:
             return f"{field}: {message}." if field else f"{message}."
         case "tuple_type" | "list_type":  # One number where a list of them may stand.
             return f"{field} is {value!r}: write a list, in brackets."
+        case "model_type" | "dict_type":  # A value where a table of settings belongs.
+            return f"{field} is {value!r}: write a table, [{field}], with its settings below it."
         case _:
             shown = str(value).lower() if isinstance(value, bool) else repr(value)
             return f"{field} is {shown}: {message[0].lower()}{message[1:]}."

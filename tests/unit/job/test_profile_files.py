@@ -195,6 +195,14 @@ def test_memory_is_given_in_numbers_that_can_be(tmp_path: Path, value: str):
     assert (good.memory.reserve_gb, good.memory.budget_gb) == ((1.0, 2.5), (12.0,))
 
 
+def test_a_value_in_the_place_of_a_table_is_answered_in_words_of_toml(tmp_path: Path):
+    # It was: "should be a valid dictionary or instance of SampleSettings".
+    path = tmp_path / "own.toml"
+    path.write_text("samples = 3\n" + MINIMAL, encoding="utf-8")
+    with pytest.raises(ProfileError, match=r"samples is 3: write a table, \[samples\], with its settings below it\."):
+        read_profile(path)
+
+
 MUSUBI = {"old": 'engine = "pocket"', "new": 'engine = "musubi"'}
 
 

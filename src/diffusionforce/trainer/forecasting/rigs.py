@@ -141,10 +141,10 @@ def rig_here(devices: Sequence[str] = ("auto",), *, memory: MemorySettings | Non
         DeviceError: A named card is not there, or the settings do not suit the number of cards.
     """
     if set(devices) == {PROCESSOR}:
-        return _processor_rig()
+        return _processor_rig(*_unused(memory))
     visible = () if _is_torch_for_processors() else _visible(read_cards())
     if not visible and tuple(devices) == ("auto",):
-        return _processor_rig(_why_no_cards())
+        return _processor_rig(_why_no_cards(), *_unused(memory))
     chosen = _chosen(visible, devices)
     machine = read_machine()
     given = _given(budgets([card for _, card in chosen]), memory)
@@ -257,6 +257,12 @@ def _shown(index: int, budget: Budget) -> ForecastCard:
         reserve_bytes=budget.free_bytes - budget.usable_bytes,
         budget_bytes=budget.usable_bytes,
     )
+
+
+def _unused(memory: MemorySettings | None) -> tuple[str, ...]:
+    """Say that settings for cards do nothing on the processor."""
+    is_set = memory is not None and bool(memory.reserve_gb or memory.budget_gb)
+    return ("What [memory] says is for cards, and does nothing on the processor.",) if is_set else ()
 
 
 def _processor_rig(*notes: str) -> Rig:

@@ -89,6 +89,15 @@ def test_without_visible_cards_the_processor_does_it(monkeypatch: pytest.MonkeyP
     assert rig.shown[0].budget_bytes < rig.shown[0].total_bytes == rig.ram_total_bytes
 
 
+def test_on_the_processor_it_is_said_that_settings_for_cards_do_nothing() -> None:
+    # A reserve and a budget were passed over without a word, however they were written.
+    memory = MemorySettings(reserve_gb=(1.0, 2.0), budget_gb=(0.1,))
+    assert rig_here(("cpu",), memory=memory).notes == (
+        "What [memory] says is for cards, and does nothing on the processor.",
+    )
+    assert rig_here(("cpu",), memory=MemorySettings()).notes == ()
+
+
 def test_a_pytorch_for_processors_leaves_the_cards_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rigs.metadata, "version", lambda _name: "2.13.0+cpu")
     rig = rig_here()

@@ -248,6 +248,32 @@ def _kandinsky_model() -> Any:
     )
 
 
+def _ideogram(folder: Path) -> list[str]:
+    """Let constants arrive on virtual devices, which a tensor that is made of a list does not."""
+    tools: Any = _module("ideogram4.ideogram4_utils")
+    made = tools.get_latent_norm
+
+    def brought(*, device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
+        return tuple(one.to(device) for one in made(device=torch.device("cpu"), dtype=dtype))
+
+    tools.get_latent_norm = brought
+    return []
+
+
+def _ideogram_model() -> Any:
+    ideogram = _module("ideogram4.ideogram4_model")
+    sizes: dict[str, Any] = {
+        "emb_dim": 64,
+        "num_heads": 2,
+        "num_layers": NUM_BLOCKS,
+        "intermediate_size": 128,
+        "adanln_dim": 32,
+        "llm_features_dim": 48,
+        "mrope_section": (6, 5, 5),
+    }
+    return ideogram.Ideogram4Transformer(ideogram.Ideogram4Config(**sizes))
+
+
 _SHIFT = ("--timestep_sampling", "shift", "--discrete_flow_shift", "2.2", "--weighting_scheme", "none")
 _PICTURE = "latents_1x8x8"
 
@@ -354,6 +380,23 @@ FAMILIES: dict[str, TinyFamily] = {
         prepare=_hunyuan,
         options=("--timestep_sampling", "shift", "--discrete_flow_shift", "7.0"),
         settle={"fp8_scaled": False},
+    ),
+    "ideogram4": TinyFamily(
+        script="ideogram4",
+        trainer="Ideogram4NetworkTrainer",
+        setup="ideogram4_setup_parser",
+        architecture="i4",
+        architecture_name="ideogram4",
+        network_module="networks.lora_ideogram4",
+        block_lists=("layers",),
+        cache=lambda i: (
+            {"latents_1x4x4": randn(128, 4, 4, seed=i)},
+            {"varlen_i4_llm_features": randn(5 + i % 3, 48, seed=10 + i)},
+        ),
+        model=_ideogram_model,
+        prepare=_ideogram,
+        options=_SHIFT,
+        settle={"dit_dtype": "float32", "vae_dtype": "bfloat16"},
     ),
     "kandinsky5": TinyFamily(
         script="kandinsky5",

@@ -7,6 +7,7 @@ import importlib.util
 
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.modules import LIBRARIES_HINT
 from diffusionforce.engines.musubi.readiness import require_ready
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.plans import RunPlan
@@ -89,5 +90,5 @@ def require_libraries() -> None:
     if missing:
         raise EngineError(
             f"The engine needs libraries that are not installed: {', '.join(missing)}.",
-            hint="Install them into the same Python: pip install diffusionforce[musubi]",
+            hint=LIBRARIES_HINT,
         )

@@ -16,6 +16,9 @@ from pathlib import Path
 
 from diffusionforce.errors import EngineError
 
+LIBRARIES_HINT = f'In the folder of DiffusionForce, run: "{sys.executable}" -m pip install -e ".[musubi]"'
+"""How to install what the engine imports: packages are not always named like what is imported."""
+
 _HEAVY_PACKAGES = ("musubi_tuner.wan.modules",)
 _FOR_ANNOTATIONS = {"transformers": ("CLIPTextModel",)}
 """Libraries that a module imports only to name a type, with the names."""
@@ -38,7 +41,7 @@ def import_light(name: str, *, source: Path) -> types.ModuleType:
             missing = (error.name or str(error)).partition(".")[0]
             raise EngineError(
                 f"The engine needs the library {missing}, which is not installed.",
-                hint=f"Install it into the same Python: pip install {missing}",
+                hint=LIBRARIES_HINT,
                 detail=f"importing {name}: {error!r}",
             ) from error
 

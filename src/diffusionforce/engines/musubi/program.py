@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from diffusionforce.engines.musubi.modules import LIBRARIES_HINT
 from diffusionforce.errors import EngineError, ProfileError
 
 PACKAGE = "musubi_tuner"
@@ -31,7 +32,7 @@ def load_program(script: str) -> ModuleType:
         missing = (error.name or str(error)).partition(".")[0]
         raise EngineError(
             f"The engine needs the library {missing}, which is not installed.",
-            hint="Install the engine's libraries into the same Python: pip install diffusionforce[musubi]",
+            hint=LIBRARIES_HINT,
             detail=f"importing {script}: {error!r}",
         ) from error
 

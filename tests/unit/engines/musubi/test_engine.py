@@ -1,6 +1,7 @@
 """The engine for the real models refuses what cannot run, the most basic thing first."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,8 @@ def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"av", "cv2"} else found("os"))
     with pytest.raises(EngineError, match=r"not installed: av, cv2\.") as caught:
         MusubiEngine().check(job_of(KLEIN, tmp_path))
-    assert "diffusionforce[musubi]" in caught.value.hint
+    # The hint named a package index, where DiffusionForce is not.
+    assert f'"{sys.executable}" -m pip install -e ".[musubi]"' in caught.value.hint
 
 
 def test_missing_files_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

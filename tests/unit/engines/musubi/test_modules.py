@@ -38,5 +38,5 @@ def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
     before = set(sys.modules)
     with pytest.raises(EngineError, match="library no_such_library, which is not installed") as caught:
         import_light("engine_of_a_test", source=tmp_path)
-    assert "pip install no_such_library" in caught.value.hint
+    assert ".[musubi]" in caught.value.hint
     assert not {name for name in set(sys.modules) - before if name.startswith("musubi_tuner")}

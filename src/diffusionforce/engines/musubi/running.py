@@ -12,7 +12,7 @@ from diffusionforce.engines.musubi.names import lora_name
 from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready, require_ready
 from diffusionforce.engines.musubi.sample_prompts import prompts_file
-from diffusionforce.engines.musubi.training import Training
+from diffusionforce.engines.musubi.training import Training, chain_of
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import choose_devices
 from diffusionforce.errors import EngineError
@@ -74,7 +74,7 @@ class MusubiRun:
     def _devices(self, ready: Ready) -> tuple[torch.device, ...]:
         if self.plan is not None:
             return tuple(torch.device(one.device) for one in self.plan.devices)
-        num_blocks = sum(blocks.count for blocks in ready.family.blocks)
+        num_blocks = sum(blocks.count for blocks in chain_of(ready.family))
         devices = choose_devices(self.job.profile.devices.use, num_blocks=num_blocks)
         if devices[0].type != "cuda":
             raise EngineError(

@@ -17,7 +17,7 @@ from diffusionforce.engines.autopsy import out_of_memory, step_words
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.limits import enforce
 from diffusionforce.engines.musubi.arguments import EngineArguments
-from diffusionforce.engines.musubi.families import Family
+from diffusionforce.engines.musubi.families import Blocks, Family
 from diffusionforce.engines.musubi.program import load_program, run_program, trainer_in_place
 from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.engines.plans import RunPlan
@@ -119,7 +119,7 @@ class Training:
                 chunk_sizes=self.plan.chunk_sizes,
                 stage_of_chunk=self.plan.stage_of_chunk,
             )
-        num_blocks = sum(blocks.count for blocks in self.family.blocks)
+        num_blocks = sum(blocks.count for blocks in chain_of(self.family))
         chunks = chunks_per_stage(num_stages=len(self.devices), num_blocks=num_blocks)
         return even_placement(num_blocks, self.devices, chunks_per_stage=chunks)
 
@@ -144,7 +144,7 @@ class Training:
         )
         return Assignment(
             placement=placement,
-            block_lists=tuple(blocks.name for blocks in self.family.blocks),
+            block_lists=tuple(blocks.name for blocks in chain_of(self.family)),
             listener=teller,
             samples_dir=self.output.samples_dir,
             num_pieces=training.batch_size if self.family.trainer.architecture in _ONE_AT_A_TIME else pieces,
@@ -183,6 +183,15 @@ class Training:
 
 _ONE_AT_A_TIME = {"kandinsky5"}
 """Trainers that run the model once for each picture, so that a micro-batch is one picture."""
+
+
+_BESIDE_THE_CHAIN = {"noise_refiner", "context_refiner", "text_transformer_blocks"}
+"""Lists of a few blocks that prepare what the others take. The model joins their results itself, at home."""
+
+
+def chain_of(family: Family) -> tuple[Blocks, ...]:
+    """The lists of blocks through which one tensor passes from the first to the last: those that can be split."""
+    return tuple(blocks for blocks in family.blocks if blocks.name not in _BESIDE_THE_CHAIN)
 
 
 def free_bytes(device: torch.device, plan: RunPlan | None) -> int:

@@ -1,0 +1,43 @@
+"""What a training by the engine decides before the engine is there."""
+
+import pytest
+import torch
+from tests.support.musubi_families import FAMILIES as TINY
+
+from diffusionforce.engines.musubi.families import FAMILIES
+from diffusionforce.engines.musubi.training import chain_of, free_bytes
+
+BY_TINY = {
+    "wan21": "wan2.1-t2v-14b",
+    "wan22": "wan2.2-t2v-a14b",
+    "klein": "flux2-klein-base-9b",
+    "qwen": "qwen-image",
+    "krea2": "krea2",
+    "zimage": "z-image",
+    "kontext": "flux1-kontext",
+    "hunyuan": "hunyuan-video",
+    "ideogram4": "ideogram4",
+    "kandinsky5": "kandinsky5-lite-t2v",
+}
+
+
+def test_every_tiny_family_stands_for_one_that_profiles_name() -> None:
+    assert set(BY_TINY) == set(TINY)
+
+
+@pytest.mark.parametrize("tiny", TINY)
+def test_what_is_split_is_what_was_tried_on_two_devices(tiny: str) -> None:
+    family = FAMILIES[BY_TINY[tiny]]
+    assert tuple(blocks.name for blocks in chain_of(family)) == TINY[tiny].block_lists
+    assert family.trainer.train == f"{TINY[tiny].script}_train_network"
+    assert family.trainer.trainer_class == TINY[tiny].trainer
+    assert family.trainer.network_module == TINY[tiny].network_module
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_has_a_chain_of_blocks(name: str) -> None:
+    assert sum(blocks.count for blocks in chain_of(FAMILIES[name])) >= 10
+
+
+def test_a_processor_has_no_memory_for_text_encoders_of_its_own() -> None:
+    assert free_bytes(torch.device("cpu"), None) == 0

@@ -48,10 +48,25 @@ def read_settings() -> WeightsSettings:
         return WeightsSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return WeightsSettings()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+    except OSError as error:
         raise WeightsError(
-            f"{path} cannot be read.", hint="Fix it, or remove it and choose again.", detail=str(error)
+            f"{path} cannot be read: {error.strerror or error}.",
+            hint="Check DIFFUSIONFORCE_HOME, and who may read it.",
+            detail=str(error),
         ) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+        raise WeightsError(
+            f"{path} cannot be read: {_first_problem(error)}.",
+            hint="Fix it, or remove it and choose again.",
+            detail=str(error),
+        ) from error
+
+
+def _first_problem(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        problem = error.errors()[0]
+        return f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def write_settings(settings: WeightsSettings) -> None:

@@ -179,5 +179,13 @@ def test_optional_files_may_be_missing(tmp_path: Path):
 def test_damaged_settings_are_named():
     settings_path().parent.mkdir(parents=True)
     settings_path().write_text("folders = 3\n", encoding="utf-8")
-    with pytest.raises(WeightsError, match=r"models\.toml cannot be read"):
+    # The sentence kept to itself what is wrong, and "Fix it" was all the help.
+    with pytest.raises(WeightsError, match=r"models\.toml cannot be read: folders: "):
+        read_settings()
+    settings_path().write_text("folders = [\n", encoding="utf-8")
+    with pytest.raises(WeightsError, match=r"models\.toml cannot be read: .*at end of document"):
+        read_settings()
+    settings_path().unlink()
+    settings_path().mkdir()
+    with pytest.raises(WeightsError, match=r"models\.toml cannot be read: (Is a directory|Permission denied)"):
         read_settings()

@@ -14,7 +14,7 @@ from diffusionforce.engines.plans import RunPlan
 from diffusionforce.errors import EngineError
 from diffusionforce.job import Job
 from diffusionforce.rig import read_cards
-from diffusionforce.wire import Done, Stopped
+from diffusionforce.wire import Done, Stopped, Warn
 
 _LIBRARIES = (
     "av",
@@ -64,6 +64,14 @@ class MusubiEngine:
             CardMemoryError: Memory ran out; what was saved before stays.
             UserError: The run cannot go on; what was saved before stays.
         """
+        title = find_family(job.profile.model.family).title
+        report(
+            Warn(
+                sentence=f"Training {title} is experimental: it was held against the engine on the processor only, "
+                "with tiny models, and has not been run on graphics cards.",
+                hint="Look at the first samples before you leave it alone, and keep the files of runs you care about.",
+            )
+        )
         # Not above: whoever only checks a job needs no torch.
         running = importlib.import_module("diffusionforce.engines.musubi.running")
         run = running.MusubiRun(

@@ -3,6 +3,8 @@
 import importlib.util
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.support.engine import lay_out
@@ -11,6 +13,7 @@ from diffusionforce.engines.contract import Engine
 from diffusionforce.engines.musubi import MusubiEngine, engine
 from diffusionforce.errors import EngineError, ProfileError, WeightsError
 from diffusionforce.job import Job, Profile, builtin_profiles, changed, read_profile
+from diffusionforce.wire import Message, Stopped, Warn
 
 PROFILES = {name: read_profile(path) for name, path in builtin_profiles().items()}
 KLEIN = PROFILES["klein-9b-1024"]
@@ -74,3 +77,15 @@ def test_missing_files_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(engine, "require_libraries", lambda: None)
     with pytest.raises(WeightsError, match="not here"):
         MusubiEngine().check(job_of(KLEIN, tmp_path))
+
+
+def test_a_training_says_first_that_it_is_experimental(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Message] = []
+    running = SimpleNamespace(MusubiRun=lambda **given: SimpleNamespace(to_the_end=lambda: Stopped(step=0)))
+    monkeypatch.setattr(engine.importlib, "import_module", lambda _name: running)
+    nothing: Any = SimpleNamespace(training=None)
+    end = MusubiEngine().train(
+        job_of(KLEIN, tmp_path), datasets=nothing, output=nothing, report=said.append, controls=nothing
+    )
+    assert isinstance(end, Stopped)
+    assert len(said) == 1 and isinstance(said[0], Warn) and "experimental" in said[0].sentence

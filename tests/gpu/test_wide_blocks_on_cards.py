@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 import torch
 
-from diffusionforce.pipeline.bench.model import BenchmarkModel, BenchmarkShape, random_batch
+from diffusionforce.pipeline.bench.model import BenchmarkModel, BenchmarkShape, WanShapedBlock, random_batch
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.pager.pager import CardPaging, Pager
 from diffusionforce.pipeline.placement import Placement, place_blocks
@@ -52,13 +52,17 @@ def model() -> Iterator[BenchmarkModel]:
 @pytest.fixture(scope="module")
 def expected(model: BenchmarkModel) -> dict[str, torch.Tensor]:
     """The gradients of one card."""
-    for block in model.blocks:
-        block.checkpointing = True
+    let_blocks_checkpoint(model, True)
     for batch in batches():
         (model.loss(batch) / NUM_MICROBATCHES).backward()
-    for block in model.blocks:
-        block.checkpointing = False
+    let_blocks_checkpoint(model, False)
     return taken_gradients(model)
+
+
+def let_blocks_checkpoint(model: BenchmarkModel, checkpointing: bool) -> None:
+    for block in model.blocks:
+        assert isinstance(block, WanShapedBlock)
+        block.checkpointing = checkpointing
 
 
 def batches() -> list:
@@ -77,7 +81,7 @@ def taken_gradients(model: BenchmarkModel) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("chunks", [1, 2])
 @pytest.mark.parametrize("make_order", [turns, interleaved])
 def test_gradients_are_those_of_one_card(model, expected, make_order, chunks, who, num_paged):
-    devices = (torch.device("cuda:0"), torch.device("cuda:1"))
+    first, second = devices = (torch.device("cuda:0"), torch.device("cuda:1"))
     sizes = (NUM_BLOCKS // (2 * chunks),) * (2 * chunks)
     stages = (0, 1) * chunks
     placement = Placement(devices=devices, chunk_sizes=sizes, stage_of_chunk=stages)
@@ -95,7 +99,7 @@ def test_gradients_are_those_of_one_card(model, expected, make_order, chunks, wh
         pager.follow([cut.visits(stage) for stage in range(2)])
         graphs = BlockGraphs() if who == "graphs" else None
         # Links of gaming cards: what is waited for too little arrives too late.
-        transfers = Transfers(link_bytes_per_s={devices: 6.5e9, devices[::-1]: 6.5e9})
+        transfers = Transfers(link_bytes_per_s={(first, second): 6.5e9, (second, first): 6.5e9})
         executor = StepExecutor(
             model.blocks, placement, recompute=who == "eager", graphs=graphs, transfers=transfers
         ).install()

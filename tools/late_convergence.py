@@ -29,10 +29,10 @@ from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
 from diffusionforce.engines.pocket.weights import load_base
 from diffusionforce.errors import DivergedError
 from diffusionforce.job import Job, Profile, changed, dataset_folder, find_profile, read_profile
-from diffusionforce.pipeline.aside import Wrapper
 from diffusionforce.pipeline.executor.late import LateTrainer
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import even_placement
+from diffusionforce.pipeline.wrapping import Installable
 
 CPU = torch.device("cpu")
 WAYS = ("in step", "one step late", "two accumulated")
@@ -53,7 +53,7 @@ class LateRunner:
         return self._executor
 
     @property
-    def wrappers(self) -> Sequence[Wrapper]:
+    def wrappers(self) -> Sequence[Installable]:
         """No samples are made."""
         return ()
 

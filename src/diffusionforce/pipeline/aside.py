@@ -16,29 +16,17 @@ import gc
 import random
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 import psutil
 import torch
 
-from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.pager.pager import Pager
+from diffusionforce.pipeline.pager.slots import spread
 from diffusionforce.pipeline.recompute.graphs import BlockGraphs
 from diffusionforce.pipeline.recompute.random_numbers import RandomNumbers
 from diffusionforce.pipeline.shortage import Shortage, shortage_of
-
-
-class Wrapper(Protocol):
-    """Something that wraps the blocks' forwards, such as the step executor."""
-
-    def install(self) -> object:
-        """Wrap them."""
-        ...
-
-    def remove(self) -> None:
-        """Give them back."""
-        ...
+from diffusionforce.pipeline.wrapping import Installable
 
 
 class SampleRoom:
@@ -58,7 +46,7 @@ class SampleRoom:
         pager: Pager,
         *,
         num_aside: Sequence[int],
-        wrappers: Sequence[Wrapper] = (),
+        wrappers: Sequence[Installable] = (),
         graphs: BlockGraphs | None = None,
     ) -> None:
         self._pager = pager
@@ -181,17 +169,6 @@ def same_random_numbers(devices: Iterable[torch.device]) -> Iterator[None]:
         numbers.write(states)
         np.random.set_state(of_numpy)
         random.setstate(of_python)
-
-
-def spread(blocks: Sequence[int], num: int) -> frozenset[int]:
-    """Take some of a card's blocks evenly, so that each has the computing of others to hide its paging behind.
-
-    Raises:
-        DeviceError: There are not so many.
-    """
-    if num > len(blocks):
-        raise DeviceError(f"{num} blocks are to step aside, but only {len(blocks)} of the card's are resident.")
-    return frozenset(blocks[int((index + 0.5) * len(blocks) / num)] for index in range(num))
 
 
 def drop_locals(error: BaseException) -> None:

@@ -11,9 +11,10 @@ import torch
 from tests.support.small_dit import SmallDit, flow_loss, small_batch, small_dit
 
 from diffusionforce.errors import DeviceError
-from diffusionforce.pipeline.aside import SampleRoom, spread
+from diffusionforce.pipeline.aside import SampleRoom
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.pager.pager import CardPaging, Pager
+from diffusionforce.pipeline.pager.slots import spread
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.recompute.graphs import BlockGraphs
 from diffusionforce.pipeline.schedule.generators import Costs, interleaved

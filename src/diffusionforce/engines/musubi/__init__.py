@@ -8,18 +8,14 @@ from diffusionforce.engines.musubi.access import open_engine
 from diffusionforce.engines.musubi.engine import MusubiEngine
 from diffusionforce.engines.musubi.installation import Installation, install
 from diffusionforce.engines.musubi.manifest import Manifest, ManifestFile, read_manifest
-from diffusionforce.engines.musubi.models import MODELS, Model, ModelFile
 from diffusionforce.engines.musubi.pin import Pin, Terms, engine_dir, read_pin
 from diffusionforce.engines.musubi.verification import Differences, compare, verify
 
 __all__ = [
-    "MODELS",
     "Differences",
     "Installation",
     "Manifest",
     "ManifestFile",
-    "Model",
-    "ModelFile",
     "MusubiEngine",
     "Pin",
     "Terms",

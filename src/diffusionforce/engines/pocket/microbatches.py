@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from diffusionforce.engines.pocket.division import pieces_of_batch
-from diffusionforce.pipeline.aside import Wrapper
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.router import Router
 from diffusionforce.pipeline.schedule.generators import Costs, interleaved
+from diffusionforce.pipeline.wrapping import Installable
 from diffusionforce.wire import Span
 
 
@@ -67,7 +67,7 @@ class PieceRunner(Protocol):
         ...
 
     @property
-    def wrappers(self) -> Sequence[Wrapper]:
+    def wrappers(self) -> Sequence[Installable]:
         """What wraps the blocks while they are installed, innermost first."""
         ...
 
@@ -91,7 +91,7 @@ class InTurn:
         return self._router.install() if self._router is not None else nullcontext()
 
     @property
-    def wrappers(self) -> Sequence[Wrapper]:
+    def wrappers(self) -> Sequence[Installable]:
         """What wraps the blocks while they are installed."""
         return [self._router] if self._router is not None else []
 
@@ -133,7 +133,7 @@ class Pipelined:
         return self._executor.install()
 
     @property
-    def wrappers(self) -> Sequence[Wrapper]:
+    def wrappers(self) -> Sequence[Installable]:
         """What wraps the blocks while they are installed."""
         return [self._executor]
 

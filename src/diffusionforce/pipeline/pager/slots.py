@@ -14,6 +14,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from diffusionforce.errors import DeviceError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
@@ -166,3 +168,14 @@ def visits_of(ops: Iterable[tuple[str, Sequence[int]]]) -> list[int]:
     for kind, blocks in ops:
         visits.extend(blocks if kind == "F" else reversed(blocks))
     return visits
+
+
+def spread(blocks: Sequence[int], num: int) -> frozenset[int]:
+    """Take some of a card's blocks evenly, so that each has the computing of others to hide its paging behind.
+
+    Raises:
+        DeviceError: There are not so many.
+    """
+    if num > len(blocks):
+        raise DeviceError(f"{num} blocks are to step aside, but only {len(blocks)} of the card's are resident.")
+    return frozenset(blocks[int((index + 0.5) * len(blocks) / num)] for index in range(num))

@@ -24,8 +24,8 @@ from diffusionforce.pipeline.autograd import leaf_of, walk
 from diffusionforce.pipeline.nesting import list_tensors, map_tensors, with_tensors
 from diffusionforce.pipeline.recompute.eager import recomputed
 from diffusionforce.pipeline.recompute.random_numbers import RandomNumbers
+from diffusionforce.pipeline.wrapping import BlockForward
 
-BlockForward = Callable[..., Any]
 Slots = list[tuple[dict[str, Any], str]]
 """Where a block keeps its tensors: the dict of a module, and the name in it."""
 

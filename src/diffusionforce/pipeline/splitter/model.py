@@ -9,7 +9,7 @@ seconds, two steps in a row, and takes the second: by then the slots hold what a
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diffusionforce.pipeline.pager.slots import Load, SlotPlanner, VisitOrder, visits_of
+from diffusionforce.pipeline.pager.slots import Load, SlotPlanner, VisitOrder, spread, visits_of
 from diffusionforce.pipeline.schedule.simulation import Clock, Costs, Span, Timeline
 from diffusionforce.pipeline.schedule.ticks import Op
 from diffusionforce.pipeline.splitter.costs import CardCosts, RigCosts
@@ -90,7 +90,7 @@ def share_of(rig: RigCosts, cut: Cut, card: int, *, num_slots: int) -> Share:
     slots_bytes = 0
     if resident > room and costs.paging_bytes_per_s > 0 and len(blocks) > num_slots:
         for num_paged in range(num_slots + 1, len(blocks) + 1):
-            paged = _spread(blocks, num_paged)
+            paged = spread(blocks, num_paged)
             slots_bytes = num_slots * max(weights[block] for block in paged)
             resident = sum(weights[block] for block in blocks if block not in paged)
             if resident + slots_bytes <= room:
@@ -255,7 +255,3 @@ def _peak_kept_bytes(rig: RigCosts, cut: Cut, card: int) -> int:
             held += kept[op.chunk] if op.kind == "F" else -kept[op.chunk]
             peak = max(peak, held)
     return peak
-
-
-def _spread(blocks: Sequence[int], count: int) -> frozenset[int]:
-    return frozenset(blocks[int((index + 0.5) * len(blocks) / count)] for index in range(count))

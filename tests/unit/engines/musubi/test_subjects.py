@@ -8,7 +8,8 @@ import pytest
 import torch
 from tests.support.engine import needs_engine
 
-from diffusionforce.engines.musubi import MODELS, open_engine
+from diffusionforce.engines.musubi import open_engine
+from diffusionforce.engines.musubi.families import FAMILIES
 from diffusionforce.engines.musubi.subjects import TRACED, subjects
 from diffusionforce.engines.musubi.traced import flux2, wan
 from diffusionforce.engines.musubi.traced.parts import RealNumbers, Use
@@ -66,7 +67,7 @@ def test_an_unknown_family_is_the_profiles_problem(tmp_path: Path) -> None:
 
 
 def test_every_family_that_can_be_forecast_is_known() -> None:
-    assert TRACED and set(TRACED) <= set(MODELS)
+    assert TRACED and set(TRACED) <= set(FAMILIES)
 
 
 @needs_engine

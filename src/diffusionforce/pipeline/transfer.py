@@ -27,9 +27,9 @@ class Parcel:
 
     tensor: torch.Tensor
     ready: torch.Event | None
-    """Recorded when the tensor is complete; None if it already is, or on a device without streams."""
+    """Recorded when the tensor is complete; None on a device without streams."""
     made_on: torch.cuda.Stream | None = None
-    """The stream on which it is complete without waiting for the event."""
+    """The stream on which it is complete without waiting for the event; there is one wherever there is an event."""
 
 
 class Lane(Protocol):
@@ -71,7 +71,7 @@ class CudaLane:
             copied.copy_(tensor, non_blocking=True)
             pause(device, self._slowdown_s_per_byte * tensor.numel() * tensor.element_size())
         tensor.record_stream(self._outgoing)
-        return Parcel(copied, self._incoming.record_event())
+        return Parcel(copied, self._incoming.record_event(), self._incoming)
 
 
 class Transfers:
@@ -112,6 +112,7 @@ class Transfers:
         """Make the current stream of the parcel's device wait for the copy, and give the copy."""
         if parcel.ready is not None:
             stream = torch.cuda.current_stream(parcel.tensor.device)
+            assert parcel.made_on is not None  # `stream != None` is False: PyTorch compares streams with streams only.
             if stream != parcel.made_on:
                 stream.wait_event(parcel.ready)
                 parcel.tensor.record_stream(stream)

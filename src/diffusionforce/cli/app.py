@@ -98,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
     run = commands.add_parser("run", help="train", description=_RUN)
-    run.add_argument("profile", metavar="PROFILE", help="a built-in profile, or the path of a .toml file")
+    run.add_argument("profile", metavar="PROFILE", help="a built-in profile, one of your own, or the path of a .toml file")
     run.add_argument("--dataset", metavar="DIR", help="folder of pictures with a .txt caption beside each")
     run.add_argument("--trigger", metavar="WORD", help="the word in your captions that calls your subject")
     run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")
@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
 
     forecasting.add_arguments(commands.add_parser("forecast", help="say what a training needs", description=_FORECAST))
 
-    profiles = commands.add_parser("profiles", help="list the built-in profiles")
+    profiles = commands.add_parser("profiles", help="list the built-in profiles and your own")
     profiles.set_defaults(execute=listing.show_profiles)
 
     runs = commands.add_parser("runs", help="list the runs in your data folder, the newest first")

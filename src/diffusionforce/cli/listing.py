@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from diffusionforce.cli.words import change
-from diffusionforce.errors import RunFolderError
-from diffusionforce.job import builtin_profiles, read_profile
+from diffusionforce.errors import ProfileError, RunFolderError
+from diffusionforce.job import builtin_profiles, own_profiles, read_profile
 from diffusionforce.rig import examine
 from diffusionforce.runs import RunFolder, RunHeldOut, RunState, data_dir, list_runs, runs_root
 from diffusionforce.wire import to_json
@@ -38,12 +38,21 @@ class RunRecord(BaseModel):
 
 
 def show_profiles(options: argparse.Namespace) -> int:
-    """List the built-in profiles."""
+    """List the built-in profiles, and the user's own below them."""
     table = Table("Profile", "Engine", "Steps", "Size", "What for", box=None, pad_edge=False)
     for name, path in builtin_profiles().items():
         profile = read_profile(path)
         size = f"{profile.dataset.width} x {profile.dataset.height}"
         table.add_row(name, profile.model.engine, str(profile.training.steps), size, profile.description)
+    for name, path in own_profiles().items():
+        try:
+            profile = read_profile(path)
+        except ProfileError as error:
+            table.add_row(Text(name), "-", "-", "-", Text(f"Cannot be read. {error.sentence}"))
+            continue
+        size = f"{profile.dataset.width} x {profile.dataset.height}"
+        what = Text(f"{profile.title}, your own. {profile.description}")
+        table.add_row(Text(name), profile.model.engine, str(profile.training.steps), size, what)
     Console().print(table)
     return EXIT_OK
 

@@ -6,6 +6,7 @@ from diffusionforce.job.files import (
     dataset_folder,
     expanded,
     find_profile,
+    own_profiles,
     read_job,
     read_profile,
     shipped_dir,
@@ -13,6 +14,7 @@ from diffusionforce.job.files import (
     write_job,
     write_profile,
 )
+from diffusionforce.job.home import data_dir, own_profiles_dir
 from diffusionforce.job.job import Job
 from diffusionforce.job.profile import SCHEMA_VERSION, Profile
 from diffusionforce.job.whole_files import PART_SUFFIX, write_whole
@@ -24,9 +26,12 @@ __all__ = [
     "Profile",
     "builtin_profiles",
     "changed",
+    "data_dir",
     "dataset_folder",
     "expanded",
     "find_profile",
+    "own_profiles",
+    "own_profiles_dir",
     "read_job",
     "read_profile",
     "shipped_dir",

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from diffusionforce.errors import ProfileError
+from diffusionforce.job.home import own_profiles_dir
 from diffusionforce.job.job import Job
 from diffusionforce.job.profile import Profile
 from diffusionforce.job.whole_files import write_whole
@@ -41,27 +42,43 @@ def builtin_profiles() -> dict[str, Path]:
     return {path.stem: path for path in sorted(shipped_dir("profiles").glob("*.toml"))}
 
 
+def own_profiles() -> dict[str, Path]:
+    """Return the user's own profiles, name to file, in alphabetical order.
+
+    One that bears the name of a built-in profile is left out: its name would mean two things. It is found by its path.
+    """
+    builtin = builtin_profiles()
+    return {path.stem: path for path in sorted(own_profiles_dir().glob("*.toml")) if path.stem not in builtin}
+
+
 def find_profile(name_or_path: str) -> Path:
     """Return the file of a profile.
 
     Args:
-        name_or_path: The name of a built-in profile, or the path of a TOML file.
+        name_or_path: The name of a built-in profile or of one of the user's own, or the path of a TOML file.
 
     Raises:
         ProfileError: There is no such profile; the hint lists the ones there are.
     """
-    builtin = builtin_profiles()
-    if name_or_path in builtin:
-        return builtin[name_or_path]
+    builtin, own = builtin_profiles(), own_profiles()
+    known = {**own, **builtin}
+    if name_or_path in known:
+        return known[name_or_path]
     path = Path(name_or_path)
     if path.suffix == ".toml" and path.is_file():
         return path
-    close = difflib.get_close_matches(name_or_path, builtin, n=1)
+    close = difflib.get_close_matches(name_or_path, known, n=1)
     meant = f" Did you mean {close[0]}?" if close else ""
     raise ProfileError(
         f"There is no profile {name_or_path!r}.{meant}",
-        hint=f"Built-in profiles: {', '.join(builtin)}. Your own: give the path of its .toml file.",
+        hint=f"Built-in profiles: {', '.join(builtin)}. {_own_words(own)}",
     )
+
+
+def _own_words(own: Mapping[str, Path]) -> str:
+    if own:
+        return f"Your own: {', '.join(own)}; or give the path of a .toml file."
+    return "Your own: give the path of its .toml file."
 
 
 def read_profile(path: Path) -> Profile:

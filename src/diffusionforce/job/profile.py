@@ -198,6 +198,9 @@ class Profile(Section):
     schema_version: Literal[1] = Field(description="Version of this file format.")
     title: str = Field(min_length=1, max_length=80, description="Name that people read.")
     description: str = Field(default="", description="What the profile is for, in a sentence or two.")
+    based_on: str = Field(
+        default="", max_length=200, description="Name of the built-in profile that this one is a copy of."
+    )
     model: ModelSettings
     lora: LoraSettings = LoraSettings()
     training: TrainingSettings

@@ -1,28 +1,10 @@
-"""Where the product keeps what it makes, unless the user names a place."""
+"""Where runs lie, unless the user names a place."""
 
-import os
 from pathlib import Path
 
-import platformdirs
+from diffusionforce.job import data_dir
 
-from diffusionforce.errors import RunFolderError
-
-
-def data_dir() -> Path:
-    """Return the folder for everything that the product keeps: `DIFFUSIONFORCE_HOME`, or the user's data folder.
-
-    Raises:
-        RunFolderError: `DIFFUSIONFORCE_HOME` begins with the home of a user whom this computer does not know.
-    """
-    home = os.environ.get("DIFFUSIONFORCE_HOME")
-    if home:
-        try:
-            return Path(home).expanduser().absolute()
-        except RuntimeError:
-            raise RunFolderError(
-                f"DIFFUSIONFORCE_HOME is {home!r}, and there is no such user.", hint="Set it to a folder."
-            ) from None
-    return Path(platformdirs.user_data_dir("DiffusionForce", appauthor=False))
+__all__ = ["data_dir", "runs_root"]
 
 
 def runs_root() -> Path:

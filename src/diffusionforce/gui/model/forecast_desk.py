@@ -154,7 +154,7 @@ def key_of(job: Job, *, machine: str, num_pictures: int) -> str:
         machine: The state of the machine, from `Machine`.
         num_pictures: Pictures in the dataset, which tell a folder that has grown from what it was.
     """
-    profile = job.profile.model_dump(mode="json")
+    profile = job.profile.model_dump(mode="json", exclude={"title", "description", "based_on"})
     for section, names in _INDIFFERENT.items():
         profile[section] = {name: value for name, value in profile[section].items() if name not in names}
     profile["has_samples"] = bool(job.profile.samples.prompts)

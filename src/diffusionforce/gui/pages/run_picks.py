@@ -13,7 +13,7 @@ from diffusionforce.gui.model.profile_list import in_order
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.pick_card import PickCard
-from diffusionforce.job import Profile, builtin_profiles, read_profile
+from diffusionforce.job import Profile, builtin_profiles, own_profiles, read_profile
 
 THUMB_PX = 160
 
@@ -75,10 +75,11 @@ class RunPicks(QWidget):
     def _fill_profiles(self) -> None:
         menu = self.profile.menu
         menu.clear()
-        for name, profile in in_order({name: _read(path) for name, path in builtin_profiles().items()}):
-            title = profile.title if isinstance(profile, Profile) else name
-            menu.addAction(title).triggered.connect(lambda _=False, n=name: self.profile_chosen.emit(n))
-        menu.addSeparator()
+        for paths in (own_profiles(), builtin_profiles()):
+            for name, profile in in_order({name: _read(path) for name, path in paths.items()}):
+                title = profile.title if isinstance(profile, Profile) else name
+                menu.addAction(title).triggered.connect(lambda _=False, n=name: self.profile_chosen.emit(n))
+            menu.addSeparator()
         menu.addAction("Open a profile file…").triggered.connect(self._browse_profile)
 
     def _fill_datasets(self) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QVBoxLayout
 
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.nav import Logo, NavItem
 
 WIDTH_PX, RAIL_PX = 196, 64
@@ -49,7 +50,7 @@ class Sidebar(QFrame):
         layout.addWidget(self._logo)
         layout.addSpacing(16)
         for place in PLACES:
-            item = NavItem(place.icon, place.word, place.shortcut)
+            item = NavItem(place.icon, tr(place.word), place.shortcut)
             item.setShortcut(place.shortcut)
             item.clicked.connect(lambda _checked=False, key=place.key: self.chosen.emit(key))
             self._items[place.key] = item
@@ -69,6 +70,11 @@ class Sidebar(QFrame):
     def set_badge(self, key: str, badge: str) -> None:
         """Show a badge at a place."""
         self._items[key].set_badge(badge)
+
+    def retranslate(self) -> None:
+        """Call the places by their words in the language in use."""
+        for place in PLACES:
+            self._items[place.key].set_word(tr(place.word))
 
     def set_rail(self, rail: bool) -> None:
         """Show icons alone, or icons and words."""

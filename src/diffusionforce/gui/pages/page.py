@@ -2,6 +2,7 @@
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import add, column, row
 
@@ -16,9 +17,9 @@ class Header(QWidget):
     def __init__(self, title: str, note: str = "") -> None:
         super().__init__()
         self.setObjectName("clear")
-        self.title = Elided(title, "title")
+        self.title = Elided(tr(title), "title")
         self.title.setSizePolicy(self.title.sizePolicy().Policy.Maximum, self.title.sizePolicy().Policy.Preferred)
-        self.note = Elided(note, "body2")
+        self.note = Elided(tr(note), "body2")
         self.chips = row(gap=10)
         self.buttons = row(gap=8)
         first = row(self.title, self.chips, None, gap=10)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from diffusionforce.gui import icons, theme
+from diffusionforce.gui.model.language import tr
 
 Kind = Literal["", "primary", "danger", "ghost"]
 _ICON_TONES = {"primary": "on_accent", "danger": "err"}
@@ -31,6 +32,7 @@ class Button(QPushButton):
         size: Literal["", "small", "big"] = "",
         tip: str = "",
     ) -> None:
+        text, tip = tr(text), tr(tip)
         # The gap between icon and text cannot be styled, hence the blank.
         super().__init__(f" {text}" if icon and text else text)
         self._icon_name, self._kind, self._tip = icon, kind, tip

@@ -2,6 +2,7 @@
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import Stretched, add, column, row
 
@@ -17,8 +18,8 @@ class Card(QFrame):
         self.body.setSpacing(gap)
         self.header = QHBoxLayout()
         self.header.setSpacing(8)
-        self.title = Label(title, "section")
-        self.note = Elided(note, "muted")
+        self.title = Label(tr(title), "section")
+        self.note = Elided(tr(note), "muted")
         if title:
             add(self.header, self.title, (self.note, 1))
             self.body.addLayout(self.header)

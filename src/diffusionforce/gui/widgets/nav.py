@@ -54,6 +54,12 @@ class NavItem(QAbstractButton):
         self._rail = rail
         self.update()
 
+    def set_word(self, word: str) -> None:
+        """Call the place by another word."""
+        self.setText(word)
+        self._name()
+        self.update()
+
     def set_badge(self, badge: str) -> None:
         """Show a badge, or none for an empty text."""
         if badge != self._badge:

@@ -5,6 +5,7 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QFrame, QWidget
 
 from diffusionforce.gui import theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
@@ -56,6 +57,7 @@ class Empty(QWidget):
     def __init__(self, icon: str, title: str, text: str, *, actions: tuple[Button, ...] = ()) -> None:
         super().__init__()
         self.setObjectName("clear")
+        title, text = tr(title), tr(text)
         centre = Qt.AlignmentFlag.AlignHCenter
         words = Label(text, "body2", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.layout import row
 
@@ -16,6 +17,7 @@ class Segment(QAbstractButton):
 
     def __init__(self, text: str) -> None:
         super().__init__()
+        text = tr(text)
         self.setText(text)
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

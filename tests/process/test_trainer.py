@@ -23,6 +23,7 @@ from diffusionforce.wire import (
     Done,
     Failed,
     Hello,
+    Paused,
     Sample,
     Step,
     Stopped,
@@ -337,3 +338,19 @@ def fill(place: Path) -> None:
                 file.write(bytes(size))
             except OSError:
                 size //= 2
+
+
+def test_whoever_did_not_start_a_run_pauses_and_stops_it_through_its_folder(tmp_path: Path):
+    # Symptom: a run left in the background could not be stopped from the window that was opened on it.
+    job = small_job(tmp_path, steps=MANY)
+    with trainer(job, deeds="slow") as process:
+        process.wait_for("step")
+        folder = RunFolder.open(job.run_dir)
+        folder.ask(Command(command="pause"))
+        paused = process.wait_for("paused")
+        assert isinstance(paused, Paused) and paused.paused
+        folder.ask(Command(command="stop"))
+        messages, code = process.finish()
+    assert code == 0
+    assert isinstance(messages[-1], Stopped)
+    assert folder.read_state().state == "stopped"

@@ -75,6 +75,9 @@ class Wishes:
         wanted, self._wants_sample = self._wants_sample, False
         return wanted
 
+    def take_prompts(self) -> None:
+        return None
+
 
 @dataclasses.dataclass(frozen=True)
 class Folders:

@@ -22,6 +22,7 @@ class FakeControls:
         self.stop_requested = False
         self.save_asked = False
         self.sample_asked = False
+        self.prompts: tuple[str, ...] | None = None
 
     def take_save_request(self) -> bool:
         asked, self.save_asked = self.save_asked, False
@@ -30,6 +31,10 @@ class FakeControls:
     def take_sample_request(self) -> bool:
         asked, self.sample_asked = self.sample_asked, False
         return asked
+
+    def take_prompts(self) -> tuple[str, ...] | None:
+        prompts, self.prompts = self.prompts, None
+        return prompts
 
 
 class Run:

@@ -40,6 +40,10 @@ class Controls(Protocol):
         """Whether a sample pass was asked for."""
         ...
 
+    def take_prompts(self) -> tuple[str, ...] | None:
+        """Other prompts for the samples to come, None if none were asked for. An engine may leave this unasked."""
+        ...
+
 
 class Output(Protocol):
     """Where an engine puts its files. All paths are inside the run folder."""

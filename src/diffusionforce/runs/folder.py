@@ -19,7 +19,7 @@ from diffusionforce.runs.home import runs_root
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
 from diffusionforce.runs.storage import shortened, storage_error
 from diffusionforce.runs.telemetry import telemetry_records
-from diffusionforce.wire import HeldOut, Message, Step, readable, to_json
+from diffusionforce.wire import Command, HeldOut, Message, Step, encode, readable, to_json
 
 # Start times are read from a clock that may be corrected by a second while the process runs.
 _START_TOLERANCE_S = 2.0
@@ -38,6 +38,8 @@ class RunFolder:
         self.log_path = root / "log.txt"
         self.state_path = root / "run.json"
         self.job_path = root / "job.toml"
+        self.commands_path = root / "commands.jsonl"
+        """What others than the trainer's parent ask of it; see `ask`."""
         self._spare_path = root / ".spare"
 
     @classmethod
@@ -163,6 +165,19 @@ class RunFolder:
             self.make_room()
             self.write_state(crashed)
         return crashed
+
+    def ask(self, command: Command) -> None:
+        """Ask something of the run's trainer, whoever started it; it looks twice a second.
+
+        Raises:
+            RunFolderError: The folder may not be written to.
+            DiskError: The disk is full.
+        """
+        try:
+            with self.commands_path.open("ab") as file:
+                file.write(encode(command))
+        except OSError as error:
+            raise storage_error(error, self.root) from error
 
     def newest_checkpoint(self) -> str:
         """Return the newest LoRA file, relative to the run folder, or an empty string."""

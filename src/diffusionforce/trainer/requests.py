@@ -1,13 +1,15 @@
-"""What the outside asks of a running training: stop, save, sample.
+"""What the outside asks of a running training: stop, save, sample, pause, other prompts.
 
-Requests come as lines on standard input and, for stopping, as signals. They are kept until the engine looks,
-between two steps. The end of the input means that our parent is gone, which is no reason to lose a night's work.
+Requests come as lines on standard input, as lines in a file of the run folder (a window that did not start us has
+no other way in), and, for stopping, as signals. They are kept until the engine looks, between two steps. The end of
+the input means that our parent is gone, which is no reason to lose a night's work.
 """
 
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 
 from pydantic import ValidationError
@@ -16,6 +18,8 @@ from diffusionforce.wire import Command, Warn
 
 MAX_LINE_BYTES = 64 * 1024
 _CHUNK_BYTES = 4096
+FILE_LOOK_S = 0.5
+_PAUSE_LOOK_S = 0.1
 _STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGBREAK")
 
 
@@ -26,28 +30,56 @@ class Requests:
         self._stop = threading.Event()
         self._save = threading.Event()
         self._sample = threading.Event()
+        self._paused = threading.Event()
         self._is_over = threading.Event()
+        self._prompts: tuple[str, ...] | None = None
+        self.on_pause: Callable[[bool], None] = lambda paused: None
+        """Told from the engine's thread that the run waits (True), and that it goes on (False)."""
 
     def add(self, command: Command) -> None:
         """Keep a request until the engine looks."""
-        {"stop": self._stop, "save": self._save, "sample": self._sample}[command.command].set()
+        match command.command:
+            case "resume":
+                self._paused.clear()
+            case "prompts":
+                self._prompts = command.prompts or ()
+            case name:
+                {"stop": self._stop, "save": self._save, "sample": self._sample, "pause": self._paused}[name].set()
 
     def close(self) -> None:
         """Ignore signals from now on: the training has ended, and its last words must not be interrupted."""
         self._is_over.set()
 
+    def wait_for_end(self, timeout_s: float) -> bool:
+        """Wait for the end of the training; tells whether it came."""
+        return self._is_over.wait(timeout_s)
+
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal: the first asks for a stop after the current step, a second one breaks the step off."""
         if self._is_over.is_set():
             return
-        if self.stop_requested:
+        if self._stop.is_set():
             raise KeyboardInterrupt
         self._stop.set()
 
     @property
     def stop_requested(self) -> bool:
-        """Whether the run should end after the current step, keeping what it has."""
+        """Whether the run should end after the current step, keeping what it has.
+
+        Every engine looks here between two steps, so a run that is to pause waits here.
+        """
+        if self._paused.is_set() and not self._stop.is_set():
+            self.on_pause(True)
+            # A signal handler can set the stop but wake nobody, hence a wait in short pieces.
+            while self._paused.is_set() and not self._stop.wait(_PAUSE_LOOK_S):
+                pass
+            self.on_pause(False)
         return self._stop.is_set()
+
+    def take_prompts(self) -> tuple[str, ...] | None:
+        """Return other prompts that were asked for since the last look, None if none were."""
+        prompts, self._prompts = self._prompts, None
+        return prompts
 
     def take_save_request(self) -> bool:
         """Whether a checkpoint was asked for since the last look."""
@@ -68,15 +100,50 @@ def listen(descriptor: int, *, requests: Requests, warn: Callable[[Warn], None])
 
     def read() -> None:
         for line in _lines(descriptor):
-            try:
-                requests.add(Command.model_validate_json(line))
-            except ValidationError:
-                shown = line[:80].decode(errors="replace").strip()
-                warn(Warn(sentence=f"The trainer was sent a line that is no command: {shown!r}."))
+            _take_line(line, requests, warn)
 
     thread = threading.Thread(target=read, name="command reader", daemon=True)
     thread.start()
     return thread
+
+
+def listen_to_file(path: Path, *, requests: Requests, warn: Callable[[Warn], None]) -> threading.Thread:
+    """Start the thread that reads command lines from a file as it grows, until the training is over.
+
+    Args:
+        path: The file; it need not be there yet.
+        requests: Takes the commands.
+        warn: Told of lines that are no command.
+    """
+
+    def read() -> None:
+        # What stands in the file already was asked of an earlier run in this folder.
+        tail, at = b"", path.stat().st_size if path.is_file() else 0
+        while not requests.wait_for_end(FILE_LOOK_S):
+            try:
+                with path.open("rb") as file:
+                    file.seek(at)
+                    chunk = file.read(MAX_LINE_BYTES)
+            except OSError:
+                continue
+            at += len(chunk)
+            *lines, tail = (tail + chunk).split(b"\n")
+            for line in lines:
+                _take_line(line, requests, warn)
+
+    thread = threading.Thread(target=read, name="command file reader", daemon=True)
+    thread.start()
+    return thread
+
+
+def _take_line(line: bytes, requests: Requests, warn: Callable[[Warn], None]) -> None:
+    if not line.strip():
+        return
+    try:
+        requests.add(Command.model_validate_json(line))
+    except ValidationError:
+        shown = line[:80].decode(errors="replace").strip()
+        warn(Warn(sentence=f"The trainer was sent a line that is no command: {shown!r}."))
 
 
 def stop_on_signals(requests: Requests) -> None:

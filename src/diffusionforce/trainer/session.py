@@ -23,11 +23,11 @@ from diffusionforce.trainer.endings import EXIT_BUG, EXIT_OK, failure
 from diffusionforce.trainer.ledger import Ledger
 from diffusionforce.trainer.planning import MakePlan, PlannedRun
 from diffusionforce.trainer.reporter import Reporter
-from diffusionforce.trainer.requests import Requests
+from diffusionforce.trainer.requests import Requests, listen_to_file
 from diffusionforce.trainer.rescue import with_ways_out
 from diffusionforce.trainer.streams import Log
 from diffusionforce.ugpum.learned import Lessons
-from diffusionforce.wire import PASSING_JOB_NAME, Done, End, Failed, Hello, Message, Stopped, Warn
+from diffusionforce.wire import PASSING_JOB_NAME, Done, End, Failed, Hello, Message, Paused, Stopped, Warn
 
 LoadEngine = Callable[[Profile], Engine]
 
@@ -95,6 +95,8 @@ class Session:
         folder = self._open_folder(job)
         self._report(_hello(job))
         self._has_greeted = True
+        self._requests.on_pause = self._tell_pause
+        listen_to_file(folder.commands_path, requests=self._requests, warn=self.warn)
         for finding in preflight.findings_of(datasets):
             self._report(Warn(sentence=finding.sentence, hint=finding.hint))
         train = functools.partial(
@@ -137,6 +139,10 @@ class Session:
         compared = self._comparison.note(message) if self._comparison is not None else None
         if compared is not None:
             self._report(compared)
+
+    def _tell_pause(self, paused: bool) -> None:
+        assert self._ledger is not None
+        self._report(Paused(paused=paused, step=self._ledger.state.step))
 
     def _interrupted(self) -> Stopped:
         if self._ledger is None:

@@ -196,6 +196,14 @@ class Warn(Record):
     step: int | None = None
 
 
+class Paused(Record):
+    """The run waits between two steps because it was asked to, or goes on again (`paused` is False)."""
+
+    kind: Literal["paused"] = "paused"
+    paused: bool
+    step: int = 0
+
+
 class Done(Record):
     """The run reached its last step."""
 
@@ -236,6 +244,7 @@ Message: TypeAlias = (
     | Sample
     | Checkpoint
     | Warn
+    | Paused
     | Done
     | Stopped
     | Failed
@@ -244,9 +253,15 @@ End: TypeAlias = Done | Stopped | Failed
 
 
 class Command(Record):
-    """What a reader may ask of a running trainer, one JSON object a line on its standard input."""
+    """What may be asked of a running trainer, one JSON object a line.
 
-    command: Literal["stop", "save", "sample"]
+    The lines go to its standard input, or, from who did not start it, to the file `commands.jsonl` of the run folder.
+    `pause` holds the run between two steps until `resume` or `stop`; `prompts` changes what samples are made of from
+    the next ones on.
+    """
+
+    command: Literal["stop", "save", "sample", "pause", "resume", "prompts"]
+    prompts: tuple[str, ...] | None = None
 
 
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])

@@ -2,10 +2,15 @@
 
 import os
 import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from diffusionforce.trainer.requests import MAX_LINE_BYTES, Requests, listen
+from diffusionforce.trainer import requests as requests_module
+from diffusionforce.trainer.requests import MAX_LINE_BYTES, Requests, listen, listen_to_file
 from diffusionforce.wire import Command, Warn
 
 
@@ -56,6 +61,57 @@ def test_a_line_without_end_does_not_fill_the_memory():
     requests, warnings = heard(b"x" * (3 * MAX_LINE_BYTES) + b'\n{"command": "stop"}\n')
     assert requests.stop_requested
     assert 1 <= len(warnings) <= 4
+
+
+def test_a_paused_run_waits_where_it_looks_until_it_may_go_on():
+    requests, told = Requests(), list[bool]()
+    requests.on_pause = told.append
+    requests.add(Command(command="pause"))
+    looked = threading.Thread(target=lambda: requests.stop_requested)
+    looked.start()
+    looked.join(0.4)
+    assert looked.is_alive() and told == [True]
+    requests.add(Command(command="resume"))
+    looked.join(10)
+    assert not looked.is_alive() and told == [True, False]
+    assert not requests.stop_requested and told == [True, False]
+
+
+def test_a_paused_run_can_be_stopped_by_command_and_by_signal():
+    for stop in (lambda r: r.add(Command(command="stop")), lambda r: r.interrupt(signal.SIGINT, None)):
+        requests = Requests()
+        requests.add(Command(command="pause"))
+        threading.Timer(0.2, stop, [requests]).start()
+        assert requests.stop_requested
+
+
+def test_prompts_are_taken_once_and_the_newest_count():
+    requests = Requests()
+    requests.add(Command(command="prompts", prompts=("a", "b")))
+    requests.add(Command(command="prompts", prompts=("c",)))
+    assert (requests.take_prompts(), requests.take_prompts()) == (("c",), None)
+
+
+def test_a_file_is_read_as_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(requests_module, "FILE_LOOK_S", 0.02)
+    requests, warnings, path = Requests(), list[Warn](), tmp_path / "commands.jsonl"
+    thread = listen_to_file(path, requests=requests, warn=warnings.append)
+    path.write_bytes(b'{"command": "save"}\nnonsense\n{"command": ')
+    wait_until(lambda: bool(warnings))
+    assert requests.take_save_request() and not requests.stop_requested
+    with path.open("ab") as file:
+        file.write(b'"stop"}\n')
+    wait_until(lambda: requests.stop_requested)
+    requests.close()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < end_s
+        time.sleep(0.02)
 
 
 def test_a_second_signal_interrupts_and_none_does_so_after_the_end():

@@ -4,7 +4,7 @@ import io
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -12,19 +12,21 @@ from PIL import Image
 
 import diffusionforce
 from diffusionforce.engines.contract import Output, Report
+from diffusionforce.engines.pocket.dataset import encode_captions
 from diffusionforce.engines.pocket.lora import Lora, LoraNotes
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.precision import Precision
 from diffusionforce.engines.pocket.preparation import Materials
 from diffusionforce.engines.pocket.sampler import SamplerSettings, sample_picture
+from diffusionforce.engines.pocket.text import TextEncoder, TextFeatures
 from diffusionforce.job import Job, write_whole
 from diffusionforce.runs import storage_error
 from diffusionforce.wire import Checkpoint, Preparing, Sample
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class SampleMaker:
-    """Makes one sample of every prompt of the profile, with the same noise in every pass."""
+    """Makes one sample of every prompt, with the same noise in every pass. At first the prompts are the profile's."""
 
     job: Job
     materials: Materials
@@ -33,6 +35,17 @@ class SampleMaker:
     device: torch.device
     """Where the model's ends are."""
     precision: Precision
+    prompts: tuple[str, ...] = field(init=False)
+    _features: TextFeatures | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.prompts = self.job.profile.samples.prompts
+        self._features = self.materials.prompts
+
+    def use_prompts(self, prompts: tuple[str, ...], encoder: TextEncoder) -> None:
+        """Make samples of other prompts from now on."""
+        self.prompts = prompts
+        self._features = encode_captions(encoder, prompts) if prompts else None
 
     def make(self, transformer: PocketTransformer, *, step: int, interrupt: Callable[[], None]) -> None:
         """Make, write and report the samples of a step.
@@ -48,18 +61,18 @@ class SampleMaker:
         was_training = transformer.training
         transformer.eval()
         try:
-            for index in range(len(self.job.profile.samples.prompts)):
+            for index in range(len(self.prompts)):
                 self._make_one(transformer, index, step, interrupt)
         finally:
             transformer.train(was_training)
 
     def _make_one(self, transformer: PocketTransformer, index: int, step: int, interrupt: Callable[[], None]) -> None:
         settings = self.job.profile.samples
-        assert self.materials.prompts is not None
+        assert self._features is not None
         seed, start_s = settings.seed + index, time.perf_counter()
         picture = sample_picture(
             transformer,
-            self.materials.prompts.pick([index]),
+            self._features.pick([index]),
             self.materials.empty_prompt,
             seed=seed,
             settings=SamplerSettings(
@@ -74,14 +87,14 @@ class SampleMaker:
         )
         path = self.output.samples_dir / f"step_{step:06d}_prompt_{index:02d}.png"
         _write_png(path, picture)
-        num_prompts = len(settings.prompts)
+        num_prompts = len(self.prompts)
         self.report(Preparing(stage="samples", done=index + 1, total=num_prompts, step=step))
         self.report(
             Sample(
                 step=step,
                 prompt_index=index,
                 num_prompts=num_prompts,
-                prompt=settings.prompts[index],
+                prompt=self.prompts[index],
                 seed=seed,
                 path=_inside(path, self.output),
                 seconds=time.perf_counter() - start_s,

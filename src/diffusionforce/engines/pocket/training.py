@@ -34,6 +34,7 @@ from diffusionforce.engines.pocket.preparation import SMALLEST_SET_TO_SPLIT, Mat
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
+from diffusionforce.engines.pocket.text import TextEncoder
 from diffusionforce.engines.pocket.weights import check_weights, load_base
 from diffusionforce.errors import CardMemoryError, ProfileError
 from diffusionforce.job import Job
@@ -123,6 +124,7 @@ class _Run:
         self._lora: Lora | None = None
         self._held_out: HeldOutLoss | None = None
         self._room: SampleRoom | None = None
+        self._encoder: TextEncoder | None = None
         self._watch = watch_shared_memory()
         self._doing = "while the model was loaded"
         """For words about a failure; empty within steps."""
@@ -132,6 +134,7 @@ class _Run:
         enforce(self._plan.devices if self._plan is not None else ())
         self._announce(Preparing(stage="model", done=0, total=1))
         base = load_base(weights_path(self._job))
+        self._encoder = base.text_encoder
         materials = prepare(self._job, self._datasets, base.text_encoder, announce=self._announce)
         transformer = base.transformer
         placement = self._place(transformer)
@@ -285,6 +288,10 @@ class _Run:
     def _make_samples(self, transformer: PocketTransformer, samples: SampleMaker) -> float:
         """Make samples, or leave them out if they do not fit; the seconds that it took."""
         start_s, doing = time.perf_counter(), self._doing
+        prompts = self._controls.take_prompts()
+        if prompts is not None:
+            assert self._encoder is not None, "samples are made after the model was loaded"
+            samples.use_prompts(prompts, self._encoder)
         assert self._room is not None, "samples are made between installing and removing"
         self._doing = "when blocks came back from making room for samples"
         before = self._room.aside

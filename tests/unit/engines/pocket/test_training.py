@@ -153,6 +153,17 @@ def test_requests_are_answered_after_the_step(tmp_path: Path) -> None:
     assert [save.step for save in run.of_kind(Checkpoint)] == [1, 3]
 
 
+def test_other_prompts_count_from_the_next_samples_on(tmp_path: Path) -> None:
+    def ask(message: Message, controls: FakeControls) -> None:
+        if isinstance(message, Step) and message.step == 1:
+            controls.prompts, controls.sample_asked = ("a frog", "a tall house"), True
+
+    run = Run(tiny_job(tmp_path, steps=2, samples__prompts=["a fox"]), ask)
+    drawn = [(sample.step, sample.prompt, sample.num_prompts) for sample in run.of_kind(Sample)]
+    assert drawn[0] == (0, "a fox", 1)
+    assert drawn[1:] == [(step, prompt, 2) for step in (1, 2) for prompt in ("a frog", "a tall house")]
+
+
 def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
     job = tiny_job(
         tmp_path, steps=5, checkpoints__every_steps=1, training__learning_rate=1e6, training__max_grad_norm=0

@@ -14,8 +14,10 @@ from diffusionforce.engines.musubi.headers import FilePrecision
 from diffusionforce.engines.musubi.sample_prompts import sample_prompts
 from diffusionforce.engines.musubi.terms import require_accepted
 from diffusionforce.engines.musubi.weights import Located, locate, require_files
-from diffusionforce.errors import ProfileError, UserError
+from diffusionforce.engines.musubi.weights_check import DIT_ROLES
+from diffusionforce.errors import ProfileError, UserError, WeightsError
 from diffusionforce.job import Job, Profile
+from diffusionforce.runs import shortened
 
 _TRAINABLE_ON = "pictures"
 """What datasets hold."""
@@ -63,6 +65,7 @@ def _problems(job: Job, family: Family, located: tuple[Located, ...]) -> Iterato
         lambda: sample_prompts(profile, family=family),
         lambda: require_files(located, family=family, uses=_uses(profile), profile_name=job.profile_name),
         lambda: mixed_precision(profile, family=family, file_precision=_precision(located)),
+        lambda: _require_one_precision(located, family),
     )
     for check in checks:
         problem = _problem_of(check)
@@ -97,6 +100,22 @@ def _precision(located: tuple[Located, ...]) -> FilePrecision:
         if one.file.role == "dit" and one.is_usable:
             return one.precision
     return "unknown"
+
+
+def _require_one_precision(located: tuple[Located, ...], family: Family) -> None:
+    """Refuse two models that change places in memory and are in two formats."""
+    models = [one for one in located if one.file.role in DIT_ROLES and one.is_usable]
+    first, others = models[:1], models[1:]
+    for one, other in ((one, other) for one in first for other in others if other.precision != one.precision):
+        raise WeightsError(
+            f"{_name(other)} is in {other.precision}, and {_name(one)} is in {one.precision}: {family.title} is "
+            "trained with both in one format.",
+            hint=f"Take both from {one.file.page}",
+        )
+
+
+def _name(located: Located) -> str:
+    return shortened(located.path) if located.path is not None else located.file.name
 
 
 def _require_dataset(family: Family) -> None:

@@ -36,7 +36,7 @@ _ONE_PROCESS = "the cards share one process here"
 _SECRET = "a profile is no place for a secret; it would be copied into every run"
 _REASONS: Mapping[str, str] = {
     **dict.fromkeys(
-        ("config_file", "dataset_config", "output_dir", "output_name", "resume", "sample_prompts", "network_module"),
+        ("config_file", "dataset_config", "output_dir", "output_name", "resume", "network_module"),
         _RUN,
     ),
     **dict.fromkeys(("save_state", "save_state_on_train_end", "save_last_n_steps_state"), _RUN),
@@ -64,6 +64,7 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("ddp_timeout", "ddp_gradient_as_bucket_view", "ddp_static_graph"), _ONE_PROCESS),
     **dict.fromkeys(("huggingface_token", "wandb_api_key"), _SECRET),
     **dict.fromkeys(("compile", "dynamo_backend"), "compiled blocks cannot be divided between cards"),
+    "sample_prompts": "write the prompts under samples.prompts, where each is checked before the run",
     "sage_attn": "the engine cannot train with it",
     "show_timesteps": "it shows the noise levels and ends without training",
     "resume_from_huggingface": _RUN,

@@ -16,6 +16,9 @@ from diffusionforce.engines.musubi.headers import (
 from diffusionforce.errors import WeightsError
 from diffusionforce.runs import shortened
 
+DIT_ROLES = frozenset({"dit", "dit_high_noise"})
+"""Files of what is trained."""
+
 
 def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision:
     """Refuse a file that is not what the model needs, and return its number format.
@@ -37,7 +40,7 @@ def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision
     header = read_header(path)
     if file.signature is not None:
         _require_signature(file, file.signature, header, family=family)
-    if file.role in {"dit", "dit_high_noise"}:
+    if file.role in DIT_ROLES:
         _require_loadable(header, family=family)
     return header.precision
 

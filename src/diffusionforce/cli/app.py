@@ -98,7 +98,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
     run = commands.add_parser("run", help="train", description=_RUN)
-    run.add_argument("profile", metavar="PROFILE", help="a built-in profile, one of your own, or the path of a .toml file")
+    run.add_argument("profile", metavar="PROFILE", help="a profile, built in or your own, or the path of a .toml file")
     run.add_argument("--dataset", metavar="DIR", help="folder of pictures with a .txt caption beside each")
     run.add_argument("--trigger", metavar="WORD", help="the word in your captions that calls your subject")
     run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")

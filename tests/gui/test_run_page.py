@@ -11,14 +11,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
+from tests.support.trainer_process import trainer
 
-from diffusionforce.gui.pages.run_live import ELSEWHERE, RunLivePage
+from diffusionforce.gui.pages.run_live import RunLivePage
 from diffusionforce.gui.pages.run_notice import DetailCard
 from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job
+from diffusionforce.wire import Stopped
 
 WAIT_MS = 60_000
 
@@ -210,13 +212,24 @@ def test_a_failure_shows_sentence_and_hint_and_hides_the_detail(window: Window, 
     assert "No space left on device" in detail.report
 
 
-def test_a_run_from_elsewhere_is_shown_but_not_commanded(window: Window, qtbot: QtBot, tmp_path: Path):
-    window.open_run(recorded.run_folder(tmp_path / "run", upto=120).root)
-    qtbot.waitUntil(lambda: window.session is not None and window.session.model.step == 120, timeout=WAIT_MS)
-    live = live_page(window)
-    qtbot.waitUntil(lambda: live.stop.toolTip() == ELSEWHERE, timeout=WAIT_MS)
-    assert not live.stop.isEnabled()
-    assert window.sidebar.item("run").badge == "40 %"
+def test_a_run_left_in_the_background_is_paused_and_stopped_from_a_window_that_opens_on_it(
+    window: Window, qtbot: QtBot, long_job: Job
+):
+    # Symptom: the buttons of such a run were off, and it could only be ended by the system.
+    with trainer(long_job, deeds="slow") as child:
+        child.wait_for("step")
+        window.open_run(long_job.run_dir)
+        session, live = window.session, window.run_place.live
+        assert session is not None
+        qtbot.waitUntil(lambda: session.model.step > 0, timeout=WAIT_MS)
+        qtbot.mouseClick(live.pause, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: live.chip.text == "Paused", timeout=WAIT_MS)
+        assert live.pause.accessibleName() == "Go on" and not live.save.isEnabled()
+        session.stop()
+        messages, code = child.finish()
+        assert code == 0 and isinstance(messages[-1], Stopped)
+        qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    assert session.model.outcome is not None and session.model.outcome.kind == "stopped"
 
 
 def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_path: Path):

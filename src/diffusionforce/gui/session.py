@@ -6,7 +6,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from diffusionforce.errors import ProfileError, RunFolderError
+from diffusionforce.errors import ProfileError, RunFolderError, UserError
+from diffusionforce.gui import background
 from diffusionforce.gui.child import TrainerChild
 from diffusionforce.gui.follower import RunFollower
 from diffusionforce.gui.model import outcome
@@ -27,7 +28,7 @@ class RunSession(QObject):
     Attributes:
         model: What is known.
         root: The run folder.
-        is_own: Whether the trainer is a child of this window, so that it takes commands.
+        is_own: Whether the trainer is a child of this window. Others take commands too, through their folder.
     """
 
     changed = Signal()
@@ -127,16 +128,25 @@ class RunSession(QObject):
         return self._child
 
     def send(self, command: Command) -> None:
-        """Send a command to our trainer."""
-        if self._child is None:
-            return
+        """Send a command to the trainer: through its input where it is ours, else through the run folder."""
         if command.command == "stop":
             self.model.stop_asked = True
-            self._repaint.start()
-        self._child.send(command)
+        elif command.command in {"pause", "resume"}:
+            self.model.pause_asked = command.command == "pause"
+        self._touch()
+        if self._child is not None:
+            self._child.send(command)
+        elif not self.is_over:
+            folder = RunFolder(self.root)
+            background.run(self, lambda: folder.ask(command), done=lambda _: None, failed=self._on_unasked)
+
+    def _on_unasked(self, error: UserError) -> None:
+        self.model.stop_asked = self.model.pause_asked = False
+        self.model.write_log(f"WARNING The trainer could not be asked. {error.sentence}")
+        self._touch()
 
     def stop(self) -> None:
-        """Ask our trainer to save and stop."""
+        """Ask the trainer to save and stop."""
         self.send(Command(command="stop"))
 
     def release(self) -> None:

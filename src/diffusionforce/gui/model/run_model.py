@@ -25,6 +25,7 @@ from diffusionforce.wire import (
     HeldOut,
     Hello,
     Message,
+    Paused,
     Placed,
     Planned,
     Preparing,
@@ -35,7 +36,7 @@ from diffusionforce.wire import (
 )
 
 Phase: TypeAlias = Literal[
-    "starting", "preparing", "training", "sampling", "measuring", "finishing", "stopping", "ended"
+    "starting", "preparing", "training", "sampling", "measuring", "finishing", "paused", "stopping", "ended"
 ]
 LOG_LINES = 2000
 RECENT_STEPS = 20
@@ -86,6 +87,8 @@ class RunModel:
         self.log_count = 0
         self.outcome: Outcome | None = None
         self.stop_asked = False
+        self.pause_asked = False
+        self.is_paused = False
         self.steps_s = 0.0
         self._recent_s: deque[float] = deque(maxlen=RECENT_STEPS)
         if job is not None:
@@ -127,6 +130,9 @@ class RunModel:
             case Warn():
                 self.warnings.append(message)
                 self.write_log(f"WARNING {message.sentence} {message.hint}".strip())
+            case Paused():
+                self.is_paused, self.pause_asked = message.paused, False
+                self.write_log("Paused" if message.paused else "Going on")
             case Done() | Stopped() | Failed():
                 self.end(outcome.of_message(message))
 
@@ -170,6 +176,8 @@ class RunModel:
             return "ended"
         if self.stop_asked:
             return "stopping"
+        if self.is_paused:
+            return "paused"
         if self.preparing is not None:
             return _PHASES.get(self.preparing.stage, "preparing")
         return "starting" if self.last_step is None else "finishing" if self.step >= self.num_steps else "training"
@@ -181,6 +189,8 @@ class RunModel:
             return self.outcome.word
         if self.stop_asked:
             return "Stopping after this step"
+        if self.is_paused or self.pause_asked:
+            return "Paused" if self.is_paused else "Pausing after this step"
         if self.preparing is not None:
             return f"{_STAGES[self.preparing.stage]} {_of(self.preparing)}".strip()
         return self.phase.capitalize()

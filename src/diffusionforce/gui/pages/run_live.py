@@ -39,10 +39,10 @@ CHIP_LOOKS = {
     "preparing": ("info", "clock"),
     "starting": ("info", "clock"),
     "finishing": ("ok", "check"),
+    "paused": ("warn", "pause"),
     "stopping": ("warn", "stop"),
 }
 END_LOOKS = {"ok": ("ok", "ok"), "info": ("info", "stop"), "err": ("err", "err")}
-ELSEWHERE = "This run was started by another program; control it there."
 
 
 class RunLivePage(Page):
@@ -63,14 +63,16 @@ class RunLivePage(Page):
         self.header.chips.addWidget(self.chip)
         self.preview = Button("Preview now", "camera", tip="Ctrl+Shift+P")
         self.save = Button("Save now", "download", tip="Ctrl+S")
+        self.pause = Button("Pause", "pause", tip="Ctrl+P")
         self.stop = Button("Stop", "stop", kind="danger")
         self.new_run = Button("New run", "plus")
         self.open_folder = Button("Open folder", "folder")
-        self.header.add_actions(self.preview, self.save, self.stop, self.open_folder, self.new_run)
+        self.header.add_actions(self.preview, self.save, self.pause, self.stop, self.open_folder, self.new_run)
         self.preview.clicked.connect(lambda: self._send("sample"))
         self.save.clicked.connect(lambda: self._send("save"))
+        self.pause.clicked.connect(self._pause_or_go_on)
         self.stop.clicked.connect(lambda: self.notice.ask_stop())
-        for keys, button in (("Ctrl+Shift+P", self.preview), ("Ctrl+S", self.save)):
+        for keys, button in (("Ctrl+Shift+P", self.preview), ("Ctrl+S", self.save), ("Ctrl+P", self.pause)):
             # Not the button's own shortcut: that goes away whenever its text changes.
             QShortcut(QKeySequence(keys), self).activated.connect(button.click)
         self.new_run.clicked.connect(self.new_run_asked)
@@ -180,16 +182,27 @@ class RunLivePage(Page):
             tone, icon = END_LOOKS[model.outcome.tone]
         self.chip.set(model.phase_words, tone, icon)
         going = model.outcome is None
-        for button in (self.preview, self.save, self.stop):
+        for button in (self.preview, self.save, self.pause, self.stop):
             button.setVisible(going)
-            reason = ELSEWHERE if not self.session.is_own else "The run is stopping." if model.stop_asked else ""
-            if button is not self.stop and not model.last_step and not reason:
-                reason = "Possible after the first step."
+            reason = "The run is stopping." if model.stop_asked else ""
+            if button in {self.preview, self.save} and not reason:
+                reason = "Possible after the first step." if not model.last_step else self._while_paused(model)
             button.allow(not reason, reason=reason)
+        waits = model.is_paused or model.pause_asked
+        self.pause.set_text("Go on" if waits else "Pause", icon="play" if waits else "pause")
         self.new_run.setVisible(not going or not self.session.is_own)
         self.open_folder.setVisible(not going)
         self.preview.set_text("Preview" if self.compact else "Preview now")
         self.save.set_text("Save" if self.compact else "Save now")
+
+    @staticmethod
+    def _while_paused(model: RunModel) -> str:
+        return "The run is paused." if model.is_paused else ""
+
+    def _pause_or_go_on(self) -> None:
+        waits = self.session.model.is_paused or self.session.model.pause_asked
+        self.session.send(Command(command="resume" if waits else "pause"))
+        self.refresh()
 
     @staticmethod
     def _dataset_words(model: RunModel) -> str:

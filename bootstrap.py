@@ -1,4 +1,4 @@
-"""Set DiffusionForce up in a fresh clone: `python3 bootstrap.py demo` or `python3 bootstrap.py test`.
+"""Set DiffusionForce up in a fresh clone: `python3 bootstrap.py demo`, `test` or `engine`.
 
 Written in the syntax that every Python since 2.7 can read, so that an unsuitable Python is told so in a sentence
 instead of a syntax error. The work is done by tools/setup_environment.py.

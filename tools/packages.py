@@ -143,8 +143,8 @@ def failure_sentence(output: str, *, log: Path) -> str:
     return f"Installing packages failed{reason} All of pip's output is in {log}."
 
 
-def install_torch(python: Path, *, version: str, nvidia: bool, log: Path) -> None:
-    """Install the PyTorch build that suits this machine.
+def install_torch(python: Path, *, version: str, nvidia: bool, log: Path, package: str = "torch") -> None:
+    """Install the build of PyTorch, or of what is built with it, that suits this machine.
 
     The package index carries one build per system: without CUDA for Windows and macOS, and with some 3 GB of CUDA
     for Linux. The other builds are on PyTorch's own index, which uv knows by name; where that cannot be reached,
@@ -155,22 +155,26 @@ def install_torch(python: Path, *, version: str, nvidia: bool, log: Path) -> Non
         version: Version to install, for example `2.13.0`.
         nvidia: Whether this machine has an NVIDIA card.
         log: File that all output is appended to.
+        package: `torch`, or `torchvision` where PyTorch is there.
 
     Raises:
         SetupError: No build could be installed.
     """
-    requirement = f"torch=={version}"
+    requirement, title = f"{package}=={version}", f"{_TITLES[package]} {version}"
     default_suits = not nvidia if PLATFORM == "win32" else PLATFORM == "darwin"
     if not default_suits:
         backend = "auto" if nvidia else "cpu"
         uv = [python, "-m", "uv", "pip", "install", "--python", python, "--torch-backend", backend]
-        uv += ["--reinstall-package", "torch", requirement]
+        uv += ["--reinstall-package", package, requirement]
         # A dry run with one try tells quickly whether the index answers; the download then gets uv's usual patience.
         impatient = {"UV_HTTP_RETRIES": "1", "UV_HTTP_TIMEOUT": "20"}
-        title = f"looking for a {'CUDA' if nvidia else 'CPU'} build of PyTorch {version}"
+        looking = f"looking for a {'CUDA' if nvidia else 'CPU'} build of {title}"
         outcomes = ("found", "not found on PyTorch's own index; taking the one that pip finds")
-        if run_quietly([*uv, "--dry-run"], title=title, log=log, environment=impatient, outcomes=outcomes) == 0:
-            if run_quietly(uv, title=f"PyTorch {version}", log=log) != 0:
+        if run_quietly([*uv, "--dry-run"], title=looking, log=log, environment=impatient, outcomes=outcomes) == 0:
+            if run_quietly(uv, title=title, log=log) != 0:
                 raise SetupError(failure_sentence(log.read_text(encoding="utf-8", errors="replace"), log=log))
             return
-    install(python, requirement, title=f"PyTorch {version}", log=log)
+    install(python, requirement, title=title, log=log)
+
+
+_TITLES = {"torch": "PyTorch", "torchvision": "torchvision"}

@@ -1,4 +1,5 @@
-"""The two commands of bootstrap.py: make `.venv` with everything that is pinned, then run the demo or the checks.
+"""The commands of bootstrap.py: make `.venv` with everything that is pinned, then run the demo, the checks or the
+installation of the engine for the real models.
 
 Standard library only. Safe to repeat: a stamp inside `.venv`, written last, says what it was made from; a second
 run that finds the same stamp installs nothing. A marker that lies there only while pip runs tells an environment
@@ -27,6 +28,8 @@ GB = 1000**3
 # Measured on Linux: 1.6 GB with the CPU build and the test tools, and CUDA adds 4 GB; downloads come on top.
 NEEDED_CPU_BYTES = 3 * GB
 NEEDED_CUDA_BYTES = 10 * GB
+LOCKS_ON_TOP = {"": (), "test": ("test.txt",), "engine": ("musubi.txt", "torchvision.txt")}
+"""What each command needs beside the product itself."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,13 +39,15 @@ def main(arguments: Sequence[str]) -> int:
         arguments: The command line without the program's name.
     """
     options, extra = _parser().parse_known_args(list(arguments))
-    if extra and options.command != "demo":
+    if extra and options.command == "test":
         _parser().error(f"unrecognized arguments: {' '.join(extra)}")
     try:
         with words_apart(is_data="--json" in extra):
-            prepare(with_tests=options.command == "test")
+            prepare(on_top="" if options.command == "demo" else options.command)
             if options.command == "test":
                 return run_checks()
+            if options.command == "engine":
+                return install_engine(extra)
             return run_demo(extra, venv=VENV, out=options.out, window=options.window)
     except SetupError as problem:
         sys.stderr.write(f"{problem}\n")
@@ -54,9 +59,9 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bootstrap.py",
-        description="Set DiffusionForce up in .venv beside this file. Both commands can be repeated.",
+        description="Set DiffusionForce up in .venv beside this file. All commands can be repeated.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,test}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{demo,test,engine}")
     demo = commands.add_parser(
         "demo",
         help="install, train the pocket demo, and say where its samples and LoRA are",
@@ -70,6 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(window=has_display())
     commands.add_parser("test", help="install with the test tools, then run every check")
+    commands.add_parser(
+        "engine",
+        help="install what the real models need: libraries, and Musubi Tuner",
+        epilog="Further options are handed to 'diffusionforce engine install', for example --from FILE.",
+    )
     return parser
 
 
@@ -87,49 +97,58 @@ def has_nvidia_card() -> bool:
     return PLATFORM == "win32" and Path(os.environ.get("SYSTEMROOT", ""), "System32", "nvcuda.dll").exists()
 
 
-def fingerprint(*, with_tests: bool, nvidia: bool) -> str:
-    """Return a text that changes when the environment has to be changed."""
+def fingerprint(*, on_top: str, nvidia: bool) -> str:
+    """Return a text that changes when the environment has to be changed.
+
+    Args:
+        on_top: Key of `LOCKS_ON_TOP`.
+        nvidia: Whether there is an NVIDIA card.
+    """
     digest = hashlib.sha256()
     for part in (platform.python_version(), PLATFORM, platform.machine(), str(ROOT), str(nvidia)):
         digest.update(part.encode() + b"\0")
-    for path in [ROOT / "pyproject.toml", *lock_files(with_tests=with_tests)]:
+    for path in [ROOT / "pyproject.toml", *lock_files(on_top=on_top)]:
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def lock_files(*, with_tests: bool) -> list[Path]:
+def lock_files(*, on_top: str) -> list[Path]:
     """Return the files whose pins are installed."""
-    names = ["torch.txt", "runtime.txt", *(["test.txt"] if with_tests else [])]
-    return [LOCKS / name for name in names]
+    return [LOCKS / name for name in ("torch.txt", "runtime.txt", *LOCKS_ON_TOP[on_top])]
 
 
-def prepare(*, with_tests: bool) -> None:
+def prepare(*, on_top: str = "") -> None:
     """Bring `.venv` to what is pinned; nothing is done when it is there already.
 
     Args:
-        with_tests: Also install what the checks need.
+        on_top: What to install beside the product, a key of `LOCKS_ON_TOP`.
 
     Raises:
         SetupError: It could not be done; the sentence says why.
     """
     nvidia = has_nvidia_card()
     stamp = VENV / "diffusionforce-ready.json"
-    kind = "test" if with_tests else "runtime"
-    wanted = fingerprint(with_tests=with_tests, nvidia=nvidia)
+    wanted = {kind: fingerprint(on_top=kind, nvidia=nvidia) for kind in {"", on_top}}
     present = _read_stamp(stamp)
-    if present.get(kind) == wanted and venv_works() and venv_script(VENV, name="diffusionforce").exists():
+    is_there = venv_works() and venv_script(VENV, name="diffusionforce").exists()
+    if present.get(_name_of(on_top)) == wanted[on_top] and is_there:
         return
     check_disk(NEEDED_CUDA_BYTES if nvidia else NEEDED_CPU_BYTES)
     try:
         make_venv()
-        _install_everything(with_tests=with_tests, nvidia=nvidia)
-        # The test tools come on top of the rest, so both kinds are ready after a `test`.
-        ready = {"runtime": fingerprint(with_tests=False, nvidia=nvidia), kind: wanted}
+        _install_everything(on_top=on_top, nvidia=nvidia)
+        # What is on top comes beside the rest, so the product itself is ready too, and what was on top stays.
+        kept = _read_stamp(stamp) if present.get(_name_of("")) == wanted[""] else {}
         part = stamp.with_suffix(".part")
-        part.write_text(json.dumps(ready), encoding="utf-8")
+        part.write_text(json.dumps(kept | {_name_of(kind): one for kind, one in wanted.items()}), encoding="utf-8")
         part.replace(stamp)
     except OSError as error:
         raise SetupError(f"{error.filename or VENV} cannot be written: {error.strerror}.") from error
+
+
+def _name_of(on_top: str) -> str:
+    """Return the key of the stamp."""
+    return on_top or "runtime"
 
 
 def _read_stamp(stamp: Path) -> dict[str, str]:
@@ -196,18 +215,19 @@ def make_venv() -> None:
         raise SetupError(f"{VENV} could not be made: {last}")
 
 
-def _install_everything(*, with_tests: bool, nvidia: bool) -> None:
+def _install_everything(*, on_top: str, nvidia: bool) -> None:
     python = venv_python(VENV)
     log = VENV / "bootstrap.log"
     unfinished_marker().touch()
     try:
         pinned = ["--no-deps", "--require-hashes"]
         install(python, *pinned, "-r", str(LOCKS / "runtime.txt"), title="packages", log=log)
-        torch_version = (LOCKS / "torch.txt").read_text(encoding="utf-8").split("torch==")[1].split()[0]
-        if not _has_torch(python, version=torch_version, nvidia=nvidia):
-            install_torch(python, version=torch_version, nvidia=nvidia, log=log)
-        if with_tests:
+        _install_build("torch", python, nvidia=nvidia, log=log)
+        if on_top == "test":
             install(python, *pinned, "-r", str(LOCKS / "test.txt"), title="test tools", log=log)
+        if on_top == "engine":
+            install(python, *pinned, "-r", str(LOCKS / "musubi.txt"), title="the engine's libraries", log=log)
+            _install_build("torchvision", python, nvidia=nvidia, log=log)
         package = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
         install(python, *package, title="DiffusionForce", log=log)
     except SetupError:
@@ -218,12 +238,29 @@ def _install_everything(*, with_tests: bool, nvidia: bool) -> None:
     unfinished_marker().unlink()
 
 
-def _has_torch(python: Path, *, version: str, nvidia: bool) -> bool:
-    """Return whether the environment has a PyTorch of this version, and not one without CUDA beside a card."""
-    question = "import importlib.metadata as metadata; print(metadata.version('torch'))"
+def _install_build(package: str, python: Path, *, nvidia: bool, log: Path) -> None:
+    """Install a package of which the build has to suit the machine, unless it is there."""
+    text = (LOCKS / f"{package}.txt").read_text(encoding="utf-8")
+    version = text.split(f"{package}==")[1].split()[0]
+    if not _has_build(package, python, version=version, nvidia=nvidia):
+        install_torch(python, version=version, nvidia=nvidia, log=log, package=package)
+
+
+def _has_build(package: str, python: Path, *, version: str, nvidia: bool) -> bool:
+    """Return whether the environment has a package in this version, and not one without CUDA beside a card."""
+    question = f"import importlib.metadata as metadata; print(metadata.version({package!r}))"
     answer = subprocess.run([python, "-c", question], capture_output=True, text=True, check=False)
     found, _, build = answer.stdout.strip().partition("+")
     return found == version and not (nvidia and build == "cpu")
+
+
+def install_engine(extra: Sequence[str]) -> int:
+    """Install the engine itself and return the exit code.
+
+    Args:
+        extra: Further options of `diffusionforce engine install`.
+    """
+    return subprocess.call([venv_script(VENV, name="diffusionforce"), "engine", "install", *extra])
 
 
 def run_checks() -> int:

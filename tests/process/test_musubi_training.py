@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("accelerate", "av", "cv2", "diffusers", "easydict", "einops", "ftfy", "toml", "torchvision", "transformers")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 needs_libraries = pytest.mark.skipif(
-    bool(MISSING), reason=f"the engine's libraries are not installed ({', '.join(MISSING)}): pip install .[musubi]"
+    bool(MISSING), reason=f"the engine's libraries are not installed ({', '.join(MISSING)}): python3 bootstrap.py engine"
 )
 FAST = ("wan21",)
 """The rest takes half a minute each."""

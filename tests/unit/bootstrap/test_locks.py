@@ -19,17 +19,21 @@ def pins(*names: str) -> list[Requirement]:
     return [Requirement(line.rstrip("\\ ")) for line in lines if re.match(r"[a-z]", line)]
 
 
-def wanted(*, with_tests: bool) -> list[Requirement]:
+def wanted(*, extra: str) -> list[Requirement]:
     """Return what pyproject.toml asks for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extra = project["optional-dependencies"]["test"] if with_tests else []
-    return [Requirement(text) for text in [*project["dependencies"], *extra]]
+    on_top = project["optional-dependencies"][extra] if extra else []
+    return [Requirement(text) for text in [*project["dependencies"], *on_top]]
+
+
+ON_TOP = {"": (), "test": ("test.txt",), "musubi": ("musubi.txt", "torchvision.txt")}
+EVERY_FILE = ("torch.txt", "runtime.txt", "test.txt", "musubi.txt", "torchvision.txt")
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12"])
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("with_tests", [False, True])
-def test_every_dependency_is_pinned_once_to_a_version_it_allows(python: str, system: str, with_tests: bool) -> None:
+@pytest.mark.parametrize("extra", ON_TOP)
+def test_every_dependency_is_pinned_once_to_a_version_it_allows(python: str, system: str, extra: str) -> None:
     environment = {
         **default_environment(),
         "python_version": python,
@@ -39,12 +43,12 @@ def test_every_dependency_is_pinned_once_to_a_version_it_allows(python: str, sys
         "extra": "",
     }
     locked: dict[str, list[str]] = {}
-    for pin in pins("torch.txt", "runtime.txt", *(["test.txt"] if with_tests else [])):
+    for pin in pins("torch.txt", "runtime.txt", *ON_TOP[extra]):
         if pin.marker is None or pin.marker.evaluate(environment):
             (specifier,) = pin.specifier
             assert specifier.operator == "=="
             locked.setdefault(canonicalize_name(pin.name), []).append(specifier.version)
-    for requirement in wanted(with_tests=with_tests):
+    for requirement in wanted(extra=extra):
         if requirement.marker is None or requirement.marker.evaluate(environment):
             (version,) = locked[canonicalize_name(requirement.name)]
             assert version in requirement.specifier, f"{requirement} is locked to {version}: run tools/lock.py"
@@ -53,12 +57,12 @@ def test_every_dependency_is_pinned_once_to_a_version_it_allows(python: str, sys
 
 def test_no_cuda_package_comes_with_the_locks() -> None:
     # On a machine without a card they would be gigabytes for nothing.
-    names = {canonicalize_name(pin.name) for pin in pins("torch.txt", "runtime.txt", "test.txt")}
+    names = {canonicalize_name(pin.name) for pin in pins(*EVERY_FILE)}
     assert {name for name in names if name.startswith(("nvidia-", "cuda-", "triton"))} == {"nvidia-ml-py"}
 
 
 def test_every_pin_but_pytorchs_carries_hashes() -> None:
-    for name in ("runtime.txt", "test.txt"):
+    for name in ("runtime.txt", "test.txt", "musubi.txt"):
         text = (ROOT / "locks" / name).read_text(encoding="utf-8")
         blocks = re.findall(r"^[a-z].*\n(?:[ \t].*\n)*", text, re.M)
         assert len(blocks) == len(pins(name)) > 10

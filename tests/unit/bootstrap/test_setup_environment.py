@@ -23,7 +23,8 @@ class Environment:
         self.failure: Exception | None = None
         (root / "locks").mkdir()
         (root / "locks" / "torch.txt").write_text("# pin\ntorch==2.13.0\n", encoding="utf-8")
-        for name in ("pyproject.toml", "locks/runtime.txt", "locks/test.txt"):
+        (root / "locks" / "torchvision.txt").write_text("# pin\ntorchvision==0.28.0\n", encoding="utf-8")
+        for name in ("pyproject.toml", "locks/runtime.txt", "locks/test.txt", "locks/musubi.txt"):
             (root / name).write_text("", encoding="utf-8")
         for name, value in {"ROOT": root, "VENV": self.venv, "LOCKS": root / "locks"}.items():
             monkeypatch.setattr(setup_environment, name, value)
@@ -33,10 +34,10 @@ class Environment:
         monkeypatch.setattr(setup_environment, "install_torch", self._install_torch)
         monkeypatch.setattr(setup_environment, "subprocess", SimpleNamespace(run=self._run))
 
-    def prepare(self, *, with_tests: bool = False) -> list[str]:
+    def prepare(self, *, on_top: str = "") -> list[str]:
         """Prepare the environment and return what was installed for it."""
         self.installed.clear()
-        setup_environment.prepare(with_tests=with_tests)
+        setup_environment.prepare(on_top=on_top)
         return list(self.installed)
 
     def _install(self, python: Path, *arguments: str, title: str, log: Path) -> None:
@@ -46,8 +47,8 @@ class Environment:
         script = setup_environment.venv_script(self.venv, name="diffusionforce")
         script.touch()
 
-    def _install_torch(self, python: Path, *, version: str, nvidia: bool, log: Path) -> None:
-        self.installed.append(f"torch {version}")
+    def _install_torch(self, python: Path, *, version: str, nvidia: bool, log: Path, package: str) -> None:
+        self.installed.append(f"{package} {version}")
 
     def _run(self, command: list[str | Path], **options: object) -> "subprocess.CompletedProcess[str]":
         """Make a stand-in for an environment, and let its interpreter always answer well."""
@@ -75,8 +76,8 @@ def test_the_first_time_everything_is_installed_and_the_second_time_nothing(envi
 
 def test_the_test_tools_come_on_top_and_satisfy_the_demo(environment: Environment) -> None:
     environment.prepare()
-    assert environment.prepare(with_tests=True) == WITH_TESTS
-    assert environment.prepare(with_tests=True) == []
+    assert environment.prepare(on_top="test") == WITH_TESTS
+    assert environment.prepare(on_top="test") == []
     assert environment.prepare() == []
 
 
@@ -89,10 +90,44 @@ def test_a_changed_pin_is_installed(environment: Environment, name: str) -> None
 
 
 def test_changed_test_tools_leave_the_demo_alone(environment: Environment) -> None:
-    environment.prepare(with_tests=True)
+    environment.prepare(on_top="test")
     (environment.root / "locks/test.txt").write_text("changed", encoding="utf-8")
     assert environment.prepare() == []
-    assert environment.prepare(with_tests=True) == WITH_TESTS
+    assert environment.prepare(on_top="test") == WITH_TESTS
+
+
+def test_the_engines_libraries_come_on_top_with_what_is_built_like_pytorch(environment: Environment) -> None:
+    environment.prepare(on_top="test")
+    with_engine = ["packages", "torch 2.13.0", "the engine's libraries", "torchvision 0.28.0", "DiffusionForce"]
+    assert environment.prepare(on_top="engine") == with_engine
+    assert environment.prepare(on_top="engine") == environment.prepare() == []
+    assert environment.prepare(on_top="test") == [], "they take nothing away"
+    (environment.root / "locks/torchvision.txt").write_text("torchvision==0.29.0\n", encoding="utf-8")
+    assert environment.prepare(on_top="test") == []
+    assert "torchvision 0.29.0" in environment.prepare(on_top="engine")
+
+
+def test_an_environment_that_was_made_anew_has_nothing_on_top(environment: Environment) -> None:
+    environment.prepare(on_top="engine")
+    setup_environment.venv_python(environment.venv).unlink()
+    assert environment.prepare() == RUNTIME
+    assert "the engine's libraries" in environment.prepare(on_top="engine")
+
+
+def test_the_engine_command_hands_its_options_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    called: list[list[str]] = []
+    prepared: list[str] = []
+    monkeypatch.setattr(setup_environment, "VENV", tmp_path)
+    monkeypatch.setattr(setup_environment, "prepare", lambda *, on_top: prepared.append(on_top))
+
+    def call(command: list[str | Path]) -> int:
+        called.append([str(part) for part in command])
+        return 3
+
+    monkeypatch.setattr(setup_environment, "subprocess", SimpleNamespace(call=call))
+    assert setup_environment.main(["engine", "--from", "x.zip"]) == 3
+    assert prepared == ["engine"]
+    assert called[0][1:] == ["engine", "install", "--from", "x.zip"]
 
 
 def test_a_new_card_is_a_reason_to_look_again(environment: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +198,7 @@ def test_a_python_without_its_venv_module_is_told_how_to_get_it(
 def test_problems_end_in_a_sentence_and_an_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(*, with_tests: bool) -> None:
+    def refuse(*, on_top: str) -> None:
         raise SetupError("The disk is too full.")
 
     monkeypatch.setattr(setup_environment, "prepare", refuse)
@@ -178,7 +213,7 @@ def test_the_demo_takes_options_of_the_run_and_the_tests_take_none(monkeypatch: 
         seen.append([*extra, str(out), str(window)])
         return 0
 
-    monkeypatch.setattr(setup_environment, "prepare", lambda *, with_tests: None)
+    monkeypatch.setattr(setup_environment, "prepare", lambda *, on_top: None)
     monkeypatch.setattr(setup_environment, "run_demo", demo)
     assert setup_environment.main(["demo", "--no-window", "--steps", "20", "--out", "/runs/1"]) == 0
     assert seen == [["--steps", "20", str(Path("/runs/1").absolute()), "False"]]
@@ -195,7 +230,7 @@ def test_telemetry_has_stdout_for_itself(
         setup_environment.say("To see it in the window")
         return subprocess.call([sys.executable, "-c", "print('record')"])
 
-    monkeypatch.setattr(setup_environment, "prepare", lambda with_tests: setup_environment.say("Already set up"))
+    monkeypatch.setattr(setup_environment, "prepare", lambda on_top: setup_environment.say("Already set up"))
     monkeypatch.setattr(setup_environment, "run_demo", run_demo)
     assert setup_environment.main(["demo", *(["--json"] if as_json else [])]) == 0
     stdout, stderr = capfd.readouterr()

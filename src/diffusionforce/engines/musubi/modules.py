@@ -16,7 +16,10 @@ from pathlib import Path
 
 from diffusionforce.errors import EngineError
 
-LIBRARIES_HINT = f'In the folder of DiffusionForce, run: "{sys.executable}" -m pip install -e ".[musubi]"'
+LIBRARIES_HINT = (
+    "In the folder of DiffusionForce, run: python3 bootstrap.py engine. In an environment of your own: "
+    f'"{sys.executable}" -m pip install -e ".[musubi]"'
+)
 """How to install what the engine imports: packages are not always named like what is imported."""
 
 _HEAVY_PACKAGES = ("musubi_tuner.wan.modules",)

@@ -69,6 +69,7 @@ def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         MusubiEngine().check(job_of(KLEIN, tmp_path))
     # The hint named a package index, where DiffusionForce is not.
     assert f'"{sys.executable}" -m pip install -e ".[musubi]"' in caught.value.hint
+    assert "python3 bootstrap.py engine" in caught.value.hint
 
 
 def test_missing_files_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,80 @@
+"""What a value means for this run, in a line under its field: `164 MB are trained`, `1 h 25 min on this PC`."""
+
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.setting_fields import SettingField
+from diffusionforce.job import Profile
+from diffusionforce.wire.forecast import Forecast
+
+
+def note(field: SettingField, profile: Profile | None, forecast: Forecast | None) -> str:
+    """Return the consequence of a value, or what the setting does where no consequence is known.
+
+    Args:
+        field: The setting.
+        profile: The profile as it is edited; None while a value in it is wrong.
+        forecast: The forecast of this profile; None while it is not known.
+    """
+    told = _consequence(field.name, profile, forecast) if profile is not None else ""
+    return told or field.words.note or _first_clause(field.help)
+
+
+def _consequence(name: str, profile: Profile, forecast: Forecast | None) -> str:
+    training = profile.training
+    match name:
+        case "model.family":
+            return _weights(forecast)
+        case "lora.rank":
+            trained = forecast.trainable_bytes if forecast is not None else 0
+            return f"{words.size(trained)} are trained" if trained else ""
+        case "lora.alpha":
+            strength = profile.lora.alpha / profile.lora.rank
+            return "" if strength == 1 else f"acts at {strength:g} × the rank's own"
+        case "training.steps":
+            return _time(profile, forecast)
+        case "training.batch_size" | "training.gradient_accumulation":
+            number = training.batch_size * training.gradient_accumulation
+            return f"{words.count(number, 'picture')} a step"
+        case "training.warmup_steps" if training.warmup_steps:
+            return f"{words.percent(training.warmup_steps / training.steps)} of the run"
+        case "dataset.width" | "dataset.height":
+            return f"about {profile.dataset.width * profile.dataset.height / 1e6:.2f} megapixels"
+        case "samples.every_steps":
+            return _previews(profile)
+        case "checkpoints.every_steps":
+            return words.count(_times(profile.checkpoints.every_steps, training.steps), "file")
+        case "samples.prompts":
+            return f"{words.count(len(profile.samples.prompts), 'prompt')}, one a line"
+        case _:
+            return ""
+
+
+def _weights(forecast: Forecast | None) -> str:
+    if forecast is None:
+        return ""
+    phase = next((need for need in forecast.phases if need.phase == "training"), None)
+    weights = sum(card.weights_bytes for card in phase.cards) if phase is not None else 0
+    return f"{words.size(weights)} of weights, {words.count(forecast.num_blocks, 'block')}" if weights else ""
+
+
+def _time(profile: Profile, forecast: Forecast | None) -> str:
+    way = forecast.recommended if forecast is not None else None
+    if way is None or not way.step_s:
+        return ""
+    return f"about {words.duration(way.step_s * profile.training.steps)} on this PC"
+
+
+def _previews(profile: Profile) -> str:
+    if not profile.samples.prompts:
+        return "prompts come from the captions"
+    times = _times(profile.samples.every_steps, profile.training.steps)
+    return f"{words.count(len(profile.samples.prompts), 'prompt')}, {words.count(times, 'time')}"
+
+
+def _times(every: int, steps: int) -> int:
+    """Return how often something happens that comes every so many steps, and at the end."""
+    return 1 if not every else (steps - 1) // every + 1
+
+
+def _first_clause(text: str) -> str:
+    first = text.partition(";")[0].partition(":")[0].rstrip(".")
+    return first[:1].lower() + first[1:]

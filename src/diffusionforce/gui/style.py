@@ -113,6 +113,14 @@ QLineEdit:hover, QComboBox:hover, QSpinBox:hover {{ border-color: {t.edge}; }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus {{ border: 2px solid {t.focus}; padding: 0 9px; min-height: 28px; }}
 QLineEdit:disabled, QComboBox:disabled, QSpinBox:disabled {{ color: {t.off}; border-bottom-color: {t.line};
     background: transparent; }}
+QLineEdit[error="1"], QPlainTextEdit[error="1"] {{ border: 1px solid {t.err}; }}
+QLineEdit[error="1"]:focus, QPlainTextEdit[error="1"]:focus {{ border: 2px solid {t.err}; }}
+QLineEdit[locked="1"], QPlainTextEdit[locked="1"] {{ background: transparent; border: 1px solid {t.line};
+    color: {t.text2}; }}
+QLineEdit[locked="1"]:focus {{ border: 2px solid {t.focus}; }}
+QLineEdit#search {{ padding-left: 32px; }}
+QLineEdit#search:focus {{ padding-left: 31px; }}
+QPlainTextEdit:focus {{ border: 2px solid {t.focus}; padding: 5px 7px; }}
 QSpinBox QLineEdit {{ border: none; background: transparent; padding: 0; min-height: 0; }}
 QSpinBox::up-button, QSpinBox::down-button {{ width: 0; border: none; }}
 QComboBox::drop-down {{ border: none; width: 26px; }}

@@ -1,0 +1,115 @@
+"""Short messages at the bottom right that leave by themselves: what was done, and the way to undo it.
+
+They are never the only place of an error. At most three are in sight; one that the mouse rests on stays.
+"""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.labels import Elided, Icon
+from diffusionforce.gui.widgets.layout import add, column, row
+
+STAY_MS = 8000
+MAX_SHOWN = 3
+WIDTH_PX, MARGIN_PX = 400, 20
+
+
+class Toast(QFrame):
+    """One message, with at most one thing to do about it."""
+
+    def __init__(self, tone: str, title: str, text: str, *, action: str = "", do: Callable[[], None] | None = None):
+        super().__init__()
+        self.setObjectName("toast")
+        self.setFixedWidth(WIDTH_PX)
+        self.setAccessibleName(f"{title}. {text}")
+        layout = row(gap=12, margins=(14, 10, 8, 10))
+        layout.addWidget(Icon(tone, tone, 18), 0, Qt.AlignmentFlag.AlignTop)
+        texts = column(Elided(title, "strong"), gap=1)
+        if text:
+            texts.addWidget(Elided(text, "small"))
+        add(layout, (texts, 1))
+        self.act = Button(action, size="small")
+        self.act.setVisible(bool(action))
+        if do is not None:
+            self.act.clicked.connect(lambda: (self.leave(), do()))
+        self.dismiss = Button("", "x", kind="ghost", size="small", tip="Dismiss")
+        self.dismiss.clicked.connect(self.leave)
+        add(layout, self.act, self.dismiss)
+        self.setLayout(layout)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(STAY_MS)
+        self._timer.timeout.connect(self.leave)
+        if tone != "err":
+            self._timer.start()
+
+    def leave(self) -> None:
+        """Go away."""
+        self._timer.stop()
+        self.hide()
+        self.deleteLater()
+
+    def enterEvent(self, event) -> None:
+        """Stay while somebody reads."""
+        super().enterEvent(event)
+        self._timer.stop()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Go away a while after somebody has read."""
+        super().leaveEvent(event)
+        self._timer.start()
+
+
+class Toasts(QWidget):
+    """The place of the messages over a page: no larger than they are, so that nothing under it is out of reach."""
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page)
+        self.setObjectName("clear")
+        self._stack = QVBoxLayout(self)
+        self._stack.setContentsMargins(0, 0, 0, 0)
+        self._stack.setSpacing(8)
+        self._bottom_px = MARGIN_PX
+        page.installEventFilter(self)
+        self.hide()
+
+    def keep_clear(self, bottom_px: int) -> None:
+        """Stay above what lies at the bottom of the page."""
+        self._bottom_px = bottom_px + MARGIN_PX
+
+    def say(
+        self, tone: str, title: str, text: str = "", *, action: str = "", do: Callable[[], None] | None = None
+    ) -> Toast:
+        """Show a message."""
+        toast = Toast(tone, title, text, action=action, do=do)
+        toast.destroyed.connect(lambda: QTimer.singleShot(0, self, self._place))
+        self._stack.addWidget(toast)
+        shown = self.shown
+        for old in shown[:-MAX_SHOWN]:
+            old.leave()
+        self.show()
+        self._place()
+        return toast
+
+    @property
+    def shown(self) -> list[Toast]:
+        """The messages in sight, the oldest first."""
+        return [toast for toast in self.findChildren(Toast) if not toast.isHidden()]
+
+    def _place(self) -> None:
+        parent = self.parentWidget()
+        if not self.shown:
+            self.hide()
+            return
+        self.adjustSize()
+        self.move(parent.width() - self.width() - MARGIN_PX, parent.height() - self.height() - self._bottom_px)
+        self.raise_()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Stay in the corner when the page changes its size."""
+        if event.type() == QEvent.Type.Resize:
+            self._place()
+        return super().eventFilter(watched, event)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import diffusionforce
-from diffusionforce.cli import EXIT_INTERRUPTED, engine, forecasting, listing, lora, models, running
+from diffusionforce.cli import EXIT_INTERRUPTED, checking, engine, forecasting, listing, lora, models, running
 from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
 from diffusionforce.runs import RunFolder, is_disk_full, shortened
@@ -98,16 +98,23 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
 
     run = commands.add_parser("run", help="train", description=_RUN)
-    run.add_argument("profile", metavar="PROFILE", help="a profile, built in or your own, or the path of a .toml file")
+    run.add_argument(
+        "profile", nargs="?", metavar="PROFILE", help="a profile, built in or your own, or the path of a .toml file"
+    )
     run.add_argument("--dataset", metavar="DIR", help="folder of pictures with a .txt caption beside each")
     run.add_argument("--trigger", metavar="WORD", help="the word in your captions that calls your subject")
     run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")
+    run.add_argument("--resume", metavar="RUN", help="go on from where this run saved its state, in a new run folder")
     run.add_argument("--out", metavar="DIR", help="the run folder to make, instead of one in your data folder")
     run.add_argument("--devices", metavar="LIST", help="auto, cpu, or cards in order, like cuda:0,cuda:1")
     run.add_argument("--json", action="store_true", help="print the telemetry, one JSON record a line")
     run.set_defaults(execute=running.run)
 
     forecasting.add_arguments(commands.add_parser("forecast", help="say what a training needs", description=_FORECAST))
+
+    checking.add_arguments(
+        commands.add_parser("check", help="look for what is wrong with a dataset", description=checking.DESCRIPTION)
+    )
 
     profiles = commands.add_parser("profiles", help="list the built-in profiles and your own")
     profiles.set_defaults(execute=listing.show_profiles)

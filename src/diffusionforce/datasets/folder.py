@@ -4,18 +4,20 @@ A file that cannot be used is left out and reported, never silently skipped and 
 folder with nothing left to train on is refused. Nothing in the folder is written to.
 """
 
-import codecs
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from diffusionforce.datasets.captions import read_caption
 from diffusionforce.datasets.pictures import load_rgb, upright_size_px
 from diffusionforce.errors import DatasetError
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".avif"})
 OTHER_MEDIA_SUFFIXES = frozenset({".gif", ".heic", ".heif", ".svg", ".psd", ".jxl", ".mp4", ".mov", ".webm", ".mkv"})
-MAX_CAPTION_BYTES = 64 * 1024
+"""Pictures and clips that are not trained on, and are named instead of ignored."""
+CONVERTIBLE_SUFFIXES = frozenset({".gif"})
+"""Those among them that Pillow reads, so that they can be saved as PNG."""
 MIN_SIDE_PX = 64
 MAX_SIDE_RATIO = 4
 _EXPECTED = "Training needs pictures (PNG, JPEG, WebP, ...) with a caption in a .txt file of the same name beside each."
@@ -101,6 +103,27 @@ def read_folder(root: Path, *, decode: bool = True, progress: Callable[[int, int
 
 def _files(root: Path) -> tuple[list[Path], list[Finding]]:
     """Return the files of a folder in order of name, and what is wrong with the names of the others."""
+    files, odd = folder_files(root)
+    findings = [
+        Finding(
+            path=path,
+            sentence=f"The name of {_readable(Path(path.name))} is not UTF-8 text.",
+            hint="Rename the file.",
+            left_out=True,
+        )
+        for path in odd
+    ]
+    return files, findings
+
+
+def folder_files(root: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files of a folder in order of name, and those apart whose name is not UTF-8 text.
+
+    Files whose name begins with a dot belong to the system, like the `._x.png` that macOS leaves, and are passed over.
+
+    Raises:
+        DatasetError: The folder is not there or cannot be read.
+    """
     if not _is_utf8(root):
         raise DatasetError(
             f"The path of the dataset folder {_readable(root)} is not UTF-8 text.", hint="Rename the folder."
@@ -113,17 +136,7 @@ def _files(root: Path) -> tuple[list[Path], list[Finding]]:
         raise DatasetError(f"{root} is a file, not a folder.", hint="Name the folder that it lies in.") from None
     except OSError as error:
         raise DatasetError(f"The dataset folder {root} cannot be read: {error.strerror}.") from error
-    odd = [
-        Finding(
-            path=path,
-            sentence=f"The name of {_readable(Path(path.name))} is not UTF-8 text.",
-            hint="Rename the file.",
-            left_out=True,
-        )
-        for path in found
-        if not _is_utf8(path)
-    ]
-    return [path for path in found if _is_utf8(path)], odd
+    return [path for path in found if _is_utf8(path)], [path for path in found if not _is_utf8(path)]
 
 
 def _is_utf8(path: Path) -> bool:
@@ -177,21 +190,21 @@ def _notes(files: list[Path], pictures: list[Path]) -> Iterator[Finding]:
 def _item(picture: Path, caption_file: Path | None, findings: list[Finding], *, decode: bool) -> Item:
     if caption_file is None:
         raise DatasetError(f"{picture.name} has no caption.", hint=f"Write one into {picture.stem}.txt beside it.")
-    caption, encoding = _read_caption(caption_file)
-    if not caption:
+    caption = read_caption(caption_file)
+    if not caption.text:
         raise DatasetError(f"The caption of {picture.name} is empty.", hint=f"Write one into {caption_file.name}.")
-    if encoding != "utf-8":
+    if caption.encoding != "utf-8":
         findings.append(
             Finding(
                 path=caption_file,
-                sentence=f"{caption_file.name} was read as {encoding}.",
+                sentence=f"{caption_file.name} was read as {caption.encoding}.",
                 hint="Save it as UTF-8 if letters look wrong.",
                 left_out=False,
             )
         )
     width, height = load_rgb(picture).size if decode else upright_size_px(picture)
     findings += _about_size(picture, width, height)
-    return Item(picture=picture, caption=caption, width=width, height=height)
+    return Item(picture=picture, caption=caption.text, width=width, height=height)
 
 
 def _about_size(picture: Path, width: int, height: int) -> Iterator[Finding]:
@@ -211,35 +224,6 @@ def _about_size(picture: Path, width: int, height: int) -> Iterator[Finding]:
             hint="Crop it to its subject.",
             left_out=False,
         )
-
-
-def _read_caption(path: Path) -> tuple[str, str]:
-    """Return the caption as one line, and the encoding that it was read with."""
-    try:
-        if path.stat().st_size > MAX_CAPTION_BYTES:
-            raise DatasetError(f"{path.name} is too long for a caption.", hint="Keep captions under 64 KB.")
-        data = path.read_bytes()
-    except OSError as error:
-        raise DatasetError(f"{path.name} cannot be read: {error.strerror}.") from error
-    for encoding in _encodings(data):
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        return " ".join(text.replace("\0", " ").split()), encoding.removesuffix("-sig")
-    raise DatasetError(f"{path.name} is not text.", hint="Save it as UTF-8.")
-
-
-def _encodings(data: bytes) -> tuple[str, ...]:
-    """Return the encodings to try; UTF-16 without its mark shows by every second byte being zero."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return ("utf-16",)
-    if len(data) >= 2 and len(data) % 2 == 0:
-        if not any(data[1::2]):
-            return ("utf-16-le",)
-        if not any(data[0::2]):
-            return ("utf-16-be",)
-    return ("utf-8-sig", "cp1252")
 
 
 def _count(things: list[Path], word: str) -> str:

@@ -17,7 +17,7 @@ from diffusionforce.errors import DatasetError
 MAX_PIXELS = 250_000_000
 BACKGROUND = (255, 255, 255)
 # Orientations of the EXIF standard from this one on lie on their side.
-_FIRST_SIDEWAYS = 5
+FIRST_SIDEWAYS = 5
 
 _Result = TypeVar("_Result")
 
@@ -71,7 +71,7 @@ def _decoded(picture: Image.Image) -> Image.Image:
 
 def _upright_size(picture: Image.Image) -> tuple[int, int]:
     width, height = picture.size
-    is_sideways = picture.getexif().get(ExifTags.Base.Orientation, 1) >= _FIRST_SIDEWAYS
+    is_sideways = picture.getexif().get(ExifTags.Base.Orientation, 1) >= FIRST_SIDEWAYS
     return (height, width) if is_sideways else (width, height)
 
 

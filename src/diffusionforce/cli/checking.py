@@ -1,0 +1,96 @@
+"""`diffusionforce check`: what is wrong with a dataset folder, before a night is spent on it."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
+from diffusionforce.cli.output import write_answer
+from diffusionforce.datasets.findings import GROUPS, KINDS
+from diffusionforce.datasets.records import Checking, FileFinding
+from diffusionforce.job import dataset_folder
+from diffusionforce.wire import to_json
+
+if TYPE_CHECKING:
+    from diffusionforce.datasets.check import Report
+
+EXIT_OK, EXIT_LEFT_OUT = 0, 1
+DESCRIPTION = """Look at every file of a dataset folder and say what is left out of training, what is worth fixing and
+what is good to know. Nothing is written. Exit code: 0 every picture is used, 1 some are left out, or a problem, 2 a
+bug."""
+MAX_NAMES = 6
+_TITLES = {"left_out": "Left out of training", "fix": "Worth fixing", "note": "Good to know"}
+_STYLES = {"left_out": "red", "fix": "yellow", "note": "cyan"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give the parser of `check` its arguments."""
+    parser.add_argument("folder", metavar="DIR", help="folder of pictures with a .txt caption beside each")
+    parser.add_argument("--all", action="store_true", help="name every file, not only the first few of each kind")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON record a line: progress, files, findings, and the end"
+    )
+    parser.set_defaults(execute=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check a folder, show what was found, and return the exit code.
+
+    Raises:
+        UserError: The folder is not there or cannot be read.
+    """
+    # Not above: the other commands start without Pillow and NumPy.
+    from diffusionforce.datasets.check import check_folder  # noqa: PLC0415
+
+    folder = dataset_folder(options.folder)
+    if options.json:
+        report = check_folder(folder, progress=_write_progress)
+        assert report is not None
+        for record in (*report.files, *report.findings, report.summary()):
+            sys.stdout.buffer.write(to_json(record) + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        console = Console(highlight=False)
+        with Progress(
+            TextColumn("Checking"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
+        ) as bar:
+            task = bar.add_task("", total=None)
+            report = check_folder(folder, progress=lambda at: bar.update(task, completed=at.done, total=at.total))
+        assert report is not None
+        for line in _lines(report, num_names=sys.maxsize if options.all else MAX_NAMES):
+            console.print(line, soft_wrap=True)
+    is_left_out = any(KINDS[finding.what].group == "left_out" for finding in report.findings)
+    return EXIT_LEFT_OUT if is_left_out else EXIT_OK
+
+
+def _write_progress(at: Checking) -> None:
+    write_answer(to_json(at) + b"\n")
+
+
+def _lines(report: "Report", *, num_names: int) -> list[Text]:
+    lines = [Text(f"{report.root}: {report.num_used:,} of {report.num_media:,} pictures and clips are trained on.")]
+    for group in GROUPS:
+        findings = [finding for finding in report.findings if KINDS[finding.what].group == group]
+        if findings:
+            lines += [Text(""), Text(_TITLES[group], style=f"bold {_STYLES[group]}")]
+            for what, alike in groupby(findings, key=lambda finding: finding.what):
+                lines += _kind_lines(what, list(alike), num_names)
+    if not report.findings:
+        lines.append(Text("Nothing to fix.", style="green"))
+    return lines
+
+
+def _kind_lines(what: str, findings: Sequence[FileFinding], num_names: int) -> list[Text]:
+    kind = KINDS[what]
+    lines = [Text(f"  {kind.heading(len(findings))}"), Text(f"    {kind.meaning}", style="dim")]
+    for finding in findings[:num_names]:
+        note = f": {finding.note}" if finding.related and finding.note else ""
+        lines.append(Text(f"    {finding.name}{note}"))
+    if len(findings) > num_names:
+        lines.append(Text(f"    and {len(findings) - num_names:,} more; name all with --all", style="dim"))
+    return lines

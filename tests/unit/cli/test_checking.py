@@ -1,0 +1,55 @@
+"""`diffusionforce check`, up to its exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.support import broken_dataset
+from tests.support.broken_dataset import save
+
+from diffusionforce.cli import main
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    for seed in range(3):
+        save(tmp_path / f"{seed}.png", seed)
+    return tmp_path
+
+
+def test_a_good_folder_has_nothing_to_fix(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(good)]) == 0
+    assert "Nothing to fix." in capsys.readouterr().out
+
+
+def test_what_is_left_out_is_named_and_changes_the_exit_code(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(good / "käse.png", 9, caption=None)
+    assert main(["check", str(good)]) == 1
+    out = capsys.readouterr().out
+    assert "Left out of training" in out
+    assert "1 picture has no caption" in out
+    assert "käse.png" in out
+
+
+def test_json_gives_the_same_findings(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    broken_dataset.make(tmp_path)
+    assert main(["check", str(tmp_path), "--json"]) == 1
+    records = [json.loads(line) for line in capsysbinary.readouterr().out.splitlines()]
+    assert records[-1]["kind"] == "checked"
+    found = {(record["what"], record["name"]) for record in records if record["kind"] == "finding"}
+    assert {("truncated", "cut.jpg"), ("alpha", "clear.png"), ("near_duplicate", "alike_b.jpg")} <= found
+    assert sum(record["kind"] == "file" and record["is_used"] for record in records) == records[-1]["num_used"]
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(tmp_path / "nowhere")]) == 1
+    assert "is not there" in capsys.readouterr().err
+
+
+def test_many_files_of_a_kind_are_counted(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for index in range(9):
+        (good / f"orphan_{index}.txt").write_text("of nothing", encoding="utf-8")
+    main(["check", str(good)])
+    assert "and 3 more" in capsys.readouterr().out
+    main(["check", str(good), "--all"])
+    assert "orphan_8.txt" in capsys.readouterr().out

@@ -29,6 +29,7 @@ class RunSession(QObject):
         model: What is known.
         root: The run folder.
         is_own: Whether the trainer is a child of this window. Others take commands too, through their folder.
+        was_going: Whether the run went on when it was started or opened, so that its end is news.
     """
 
     changed = Signal()
@@ -37,6 +38,7 @@ class RunSession(QObject):
     def __init__(self, model: RunModel, root: Path, *, is_own: bool, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.model, self.root, self.is_own = model, root, is_own
+        self.was_going = is_own
         self._child: TrainerChild | None = None
         self._follower: RunFollower | None = None
         # What must stay while the trainer starts: the file with its job, and its claim on a run folder.
@@ -91,13 +93,14 @@ class RunSession(QObject):
             RunFolderError: There is no run at that path, or it cannot be read.
         """
         folder = RunFolder.open(path)
-        folder.read_state()
+        was_going = folder.reconciled_state().state == "running"
         try:
             job = read_job(folder.job_path)
         except ProfileError:
             job = None
         session = cls(RunModel(job), path, is_own=False, parent=parent)
         session.model.live = False
+        session.was_going = was_going
         follower = RunFollower(folder, session)
         follower.message_received.connect(session._on_message)
         follower.log_received.connect(session._on_log)

@@ -22,6 +22,7 @@ from diffusionforce.gui.pages.run import RunPlace
 from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.queue_desk import QueueDesk
 from diffusionforce.gui.rig_watch import RigWatch, Vitals
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
@@ -29,6 +30,7 @@ from diffusionforce.gui.strip import RigStrip
 from diffusionforce.gui.widgets.focus import FocusTracker
 from diffusionforce.job import Job
 from diffusionforce.rig import RigReport
+from diffusionforce.runs import QueuedRun
 
 USUAL_SIZE = QSize(1440, 900)
 MIN_SIZE = QSize(1100, 720)
@@ -55,6 +57,7 @@ class Window(QWidget):
         self.leaves_run = False
         self._closes_after_stop = False
         self.store = PictureStore(self)
+        self.queue = QueueDesk(self)
         self.watch = watch or RigWatch(self)
         self.sidebar, self.strip = Sidebar(), RigStrip()
         self.places = QStackedWidget()
@@ -66,6 +69,10 @@ class Window(QWidget):
         self.sidebar.chosen.connect(self.go)
         self.strip.run_asked.connect(lambda: self.go("run"))
         self.strip.rig_asked.connect(lambda: self.go("rig"))
+        self.queue.start_asked.connect(self._start_queued)
+        self.queue.changed.connect(self._show_queue)
+        self.queue.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
+        self._show_queue()
         self.watch.read.connect(self._on_vitals)
         self.watch.examined.connect(self._on_examined)
         self._restore_geometry()
@@ -126,6 +133,7 @@ class Window(QWidget):
     def _build_run(self) -> RunPlace:
         place = RunPlace(self.preferences, self.store, ram_bytes=memory_total_bytes(self.watch.report))
         place.start_asked.connect(self.start_run)
+        place.enqueue_asked.connect(self.enqueue)
         place.gallery_asked.connect(self._show_gallery)
         if self.watch.report is not None:
             place.show_report(self.watch.report)
@@ -143,12 +151,13 @@ class Window(QWidget):
         return page
 
     def _build_profiles(self) -> ProfilesPage:
-        page = ProfilesPage()
+        page = ProfilesPage(self.preferences)
         page.use_asked.connect(self._use_profile)
         return page
 
     def _build_history(self) -> HistoryPage:
-        page = HistoryPage(self.store)
+        page = HistoryPage(self.store, self.queue)
+        page.show_session(self.session)
         page.open_asked.connect(self.open_run)
         page.gallery_asked.connect(self._open_in_gallery)
         page.run_asked.connect(self._plan_run)
@@ -171,6 +180,29 @@ class Window(QWidget):
             return
         self._take_session(session)
 
+    def enqueue(self, job: Job) -> None:
+        """Let a run wait for its turn."""
+        self.queue.add(job)
+        self.go("history")
+
+    def _start_queued(self, run: QueuedRun) -> None:
+        """Start a run that has waited; the page that is open stays open."""
+        before = self.session
+        try:
+            session = RunSession.start(run.job, parent=self)
+        except UserError as error:
+            self.queue.put_back(run)
+            self.notices.say("err", error.sentence, error.hint)
+            return
+        if before is not None and before.model.outcome is not None and before.is_own:
+            title = f"{before.title}: {before.model.outcome.word.lower()}. Now: {session.title}"
+            self.notices.say("info", title, "The next run of the queue has started by itself.")
+        self._take_session(session, opens=False)
+
+    def _show_queue(self) -> None:
+        waiting = len(self.queue.runs)
+        self.sidebar.set_badge("history", str(waiting) if waiting else "")
+
     def open_run(self, path: Path) -> None:
         """Show the run in a folder; a folder that holds none is said in a banner."""
         if self.session is not None and not self.session.is_over and self.session.root == path:
@@ -186,7 +218,7 @@ class Window(QWidget):
             return
         self._take_session(session)
 
-    def _take_session(self, session: RunSession) -> None:
+    def _take_session(self, session: RunSession, *, opens: bool = True) -> None:
         if self.session is not None:
             self.session.close()
             self.session.deleteLater()
@@ -196,7 +228,11 @@ class Window(QWidget):
         self.run_place.show_session(session)
         if "gallery" in self._built:
             self.gallery.show_current(session)
-        self.go("run")
+        history = self._built.get("history")
+        if isinstance(history, HistoryPage):
+            history.show_session(session)
+        if opens:
+            self.go("run")
         self._on_changed()
 
     def _is_training(self) -> bool:
@@ -216,6 +252,8 @@ class Window(QWidget):
         QApplication.alert(self)
         if self._closes_after_stop:
             self.close()
+        elif self.session is not None and self.session.was_going and self.session.model.outcome is not None:
+            self.queue.run_ended(self.session.model.outcome)
 
     def _on_vitals(self, vitals: Vitals) -> None:
         self.strip.show_vitals(vitals)

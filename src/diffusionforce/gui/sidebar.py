@@ -26,7 +26,7 @@ PLACES = (
     Place("datasets", "images", "Datasets", "Ctrl+2"),
     Place("profiles", "sliders", "Profiles", "Ctrl+3"),
     Place("gallery", "grid", "Gallery", "Ctrl+4"),
-    Place("history", "queue", "History", "Ctrl+5"),
+    Place("history", "queue", "Queue", "Ctrl+5"),
     Place("rig", "rig", "Rig", "Ctrl+6"),
     Place("settings", "gear", "Settings", "Ctrl+,"),
 )

@@ -18,7 +18,8 @@ def sheet(t: Tokens, *, chevron: str) -> str:
 
 
 def _text(t: Tokens) -> str:
-    tones = "".join(f'QLabel[tone="{tone}"] {{ color: {getattr(t, tone)}; }}' for tone in ("ok", "warn", "err", "info"))
+    names = ("ok", "warn", "err", "info", "focus")
+    tones = "".join(f'QLabel[tone="{tone}"] {{ color: {getattr(t, tone)}; }}' for tone in names)
     devices = "".join(f'QLabel[tone="g{i}"] {{ color: {text}; }}' for i, text in enumerate(t.device_texts))
     return f"""
 * {{ font-family: "Inter", "Segoe UI Variable Text", "Segoe UI", "Noto Sans", "DejaVu Sans"; font-size: 13px;

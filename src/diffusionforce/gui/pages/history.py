@@ -1,138 +1,257 @@
-"""The History place: the runs there are, how each ended, and the way back into it."""
+"""The Queue place: the run that goes on, those that wait, those that were, and some of these side by side."""
 
 from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
-from diffusionforce.gui.model import words
-from diffusionforce.gui.model.run_title import day_and_time
+from diffusionforce.gui.model import history, words
+from diffusionforce.gui.model.comparison import MOST
+from diffusionforce.gui.model.history import PastRun
+from diffusionforce.gui.pages.compare_runs import CompareRunsPane
+from diffusionforce.gui.pages.history_rows import CurrentRow, PastRow, WaitingRow, open_folder
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pictures import PictureStore
-from diffusionforce.gui.widgets.bars import ProgressBar
+from diffusionforce.gui.queue_desk import NEW_NAME, QueueDesk
+from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.buttons import Button
-from diffusionforce.gui.widgets.chip import Chip
-from diffusionforce.gui.widgets.labels import Elided
-from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
+from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Empty
-from diffusionforce.gui.widgets.preview_grid import PreviewGrid
-from diffusionforce.runs import RunState, list_runs, runs_root
+from diffusionforce.job import read_job
+from diffusionforce.runs import QueuedRun, RunFolder, runs_root
 
-LOOKS = {
-    "running": ("Training", "ok", "play"),
-    "done": ("Done", "ok", "ok"),
-    "stopped": ("Stopped", "info", "stop"),
-    "failed": ("Failed", "err", "err"),
-    "crashed": ("Crashed", "err", "err"),
-}
+FIRST_SHOWN = 60
+TITLE = "Queue and history"
 
 
 class HistoryPage(Page):
-    """Lists the runs, the newest first."""
+    """Lists the runs: now, next, before."""
 
     open_asked = Signal(Path)
     gallery_asked = Signal(Path)
+    resume_asked = Signal(Path)
     run_asked = Signal()
 
-    def __init__(self, store: PictureStore) -> None:
+    def __init__(self, store: PictureStore, desk: QueueDesk) -> None:
         super().__init__()
-        self._store = store
-        self.header = Header("History", "")
+        self._store, self._desk = store, desk
+        self._session: RunSession | None = None
+        self._past: list[PastRun] = []
+        self._is_read = False
+        self._num_shown = FIRST_SHOWN
+        self._chosen: list[Path] = []
+        self._current: CurrentRow | None = None
+        self.waiting_rows: list[WaitingRow] = []
+        self.past_rows: list[PastRow] = []
+        self.header = Header(TITLE, "")
+        self.hold = Button("Pause after this run", "pause")
+        self.hold.clicked.connect(lambda: desk.hold(not desk.is_held))
+        self.start = Button("Start the queue", "play")
+        self.start.clicked.connect(desk.start_next)
+        self.compare = Button("Compare", "compare")
+        self.compare.clicked.connect(self._compare)
         new_run = Button("New run", "plus", kind="primary")
         new_run.clicked.connect(self.run_asked)
-        self.header.add_actions(new_run)
+        self.header.add_actions(self.hold, self.start, self.compare, new_run)
         self._rows = QVBoxLayout()
         self._rows.setSpacing(8)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._list = scrolling(holder(column(self._rows, None)), name="clear")
+        self.pane = CompareRunsPane(store)
+        self.pane.closed.connect(self._close_pane)
+        self._stack = QStackedWidget()
+        self._build()
+        desk.changed.connect(self._on_queue_changed)
+
+    def _build(self) -> None:
         start = Button("Set up a run", "play", kind="primary")
         start.clicked.connect(self.run_asked)
-        self._empty = Empty(
-            "clock", "No runs yet", "Every run is kept here with its samples and files.", actions=(start,)
-        )
-        add(self.body, self.header, (self._list, 1), (self._empty, 1))
-        self._list.hide()
+        text = "Runs that you add to the queue wait here for their turn. Every run is kept with its samples and files."
+        self._empty = Empty("queue", "No runs yet", text, actions=(start,))
+        self._loading = Empty("clock", "Looking through the runs", "This takes a moment.")
+        for widget in (self._list, self._empty, self._loading, self.pane):
+            self._stack.addWidget(widget)
+        self._stack.setCurrentWidget(self._loading)
+        self.body.addWidget(self.header)
+        self.body.addWidget(self._stack, 1)
+        self._show_header()
+
+    def show_session(self, session: RunSession | None) -> None:
+        """Take the run of the window."""
+        if self._session is not None:
+            self._session.changed.disconnect(self._on_run_changed)
+            self._session.ended.disconnect(self.shown)
+        self._session = session
+        if session is not None:
+            session.changed.connect(self._on_run_changed)
+            session.ended.connect(self.shown)
+        self.refresh()
 
     def shown(self) -> None:
         """Look at the runs again."""
-        background.run(self, read_history, done=self._show, failed=lambda _error: None)
+        root = runs_root()
+        background.run(self, lambda: history.read_history(root), done=self._on_read, failed=lambda _error: None)
 
-    def _show(self, runs: list[tuple[Path, RunState, Path | None]]) -> None:
+    def _on_read(self, past: list[PastRun]) -> None:
+        self._past, self._is_read = past, True
+        self._chosen = [root for root in self._chosen if any(run.root == root for run in past)]
+        self.refresh()
+
+    def _on_queue_changed(self) -> None:
+        if self.isVisible():
+            self.refresh()
+
+    def _on_run_changed(self) -> None:
+        if self.isVisible() and self._current is not None and self._session is not None:
+            if self._going() is None:
+                self.refresh()
+            else:
+                self._current.show_model(self._session.title, self._session.model)
+
+    def _going(self) -> RunSession | None:
+        session = self._session
+        return session if session is not None and not session.is_over else None
+
+    def refresh(self) -> None:
+        """Build the rows anew."""
         clear(self._rows)
-        self._list.setVisible(bool(runs))
-        self._empty.setVisible(not runs)
-        self.header.set_title("History", f"{words.count(len(runs), 'run')} in {runs_root()}" if runs else "")
-        for root, state, picture in runs:
-            self._rows.addWidget(self._row(root, state, picture))
+        self._current, self.waiting_rows, self.past_rows = None, [], []
+        going = self._going()
+        waiting = self._desk.runs
+        past = [run for run in self._past if going is None or run.root != going.root]
+        if going is not None:
+            self._rows.addWidget(Label("NOW", "caption"))
+            self._rows.addWidget(self._current_row(going))
+        if waiting:
+            self._rows.addWidget(Label("NEXT", "caption"))
+            self._add_waiting(waiting, going)
+        if past:
+            self._rows.addWidget(Label("BEFORE", "caption"))
+            self._add_past(past)
+        if self._stack.currentWidget() is not self.pane:
+            is_empty = going is None and not waiting and not past
+            shown = self._list if not is_empty else self._empty if self._is_read else self._loading
+            self._stack.setCurrentWidget(shown)
+        self._show_header()
 
-    def _row(self, root: Path, state: RunState, picture: Path | None) -> QWidget:
-        frame = QFrame()
-        frame.setObjectName("card")
-        thumb = PreviewGrid(self._store, empty="")
-        thumb.setFixedSize(44, 44)
-        thumb.setMinimumHeight(44)
-        thumb.show_paths([picture] if picture is not None else [])
-        chip = Chip(*LOOKS[state.state])
-        chip_box = holder(row(chip, None))
-        chip_box.setFixedWidth(96)
-        facts = column(None, gap=5)
-        if state.state != "done" and state.num_steps:
-            bar = ProgressBar(height=6, name="Steps")
-            bar.show_share(state.step / state.num_steps, tone="focus" if state.state == "running" else "text3")
-            facts.addWidget(bar)
-        add(facts, Elided(facts_words(state), "small"), None)
-        facts_box = holder(facts)
-        facts_box.setFixedWidth(300 if not self.compact else 220)
-        open_run = Button("Open", size="small")
-        open_run.clicked.connect(lambda: self.open_asked.emit(root))
-        open_run.setAccessibleName(f"Open {root.name}")
-        gallery = Button("Gallery", size="small")
-        gallery.clicked.connect(lambda: self.gallery_asked.emit(root))
-        gallery.setAccessibleName(f"Gallery of {root.name}")
-        gallery.allow(picture is not None, reason="This run has no samples.")
-        names = column(Elided(state.title, "strong"), Elided(f"{when(state.started_at)} · {root.name}", "small"), gap=1)
-        frame.setLayout(row(thumb, (names, 1), chip_box, facts_box, open_run, gallery, gap=12, margins=(10, 9, 12, 9)))
-        return frame
+    def _show_header(self) -> None:
+        going, waiting = self._going(), self._desk.runs
+        in_pane = self._stack.currentWidget() is self.pane
+        note = history.all_done_words(self._times(waiting, going), now=datetime.now())
+        if waiting and self._desk.is_held:
+            note = f"{words.count(len(waiting), 'run')} waiting. The queue is paused."
+        self.header.set_title(TITLE, note or (f"{words.count(len(self._past), 'run')} so far" if self._past else ""))
+        held = self._desk.is_held
+        self.hold.set_text("Go on after this run" if held else "Pause after this run", icon="play" if held else "pause")
+        self.hold.setVisible(going is not None and bool(waiting) and not in_pane)
+        self.start.setVisible(going is None and bool(waiting) and not in_pane)
+        number = len(self._chosen)
+        self.compare.set_text(f"Compare {number} runs" if number > 1 else "Compare")
+        reason = "" if 1 < number <= MOST else f"Tick two to {MOST} runs below."
+        self.compare.allow(not reason, reason=reason)
+        self.compare.setVisible(len(self._past) > 1 and not in_pane)
 
+    def _times(self, waiting: tuple[QueuedRun, ...], going: RunSession | None) -> list[history.WaitingTime]:
+        busy_s = 0.0 if going is None else going.model.eta_s
+        return history.waiting_times([run.job for run in waiting], self._past, busy_s=busy_s)
 
-def read_history() -> list[tuple[Path, RunState, Path | None]]:
-    """Return the runs with their states and newest samples; a run whose process is gone is told to have crashed."""
-    found: list[tuple[Path, RunState, Path | None]] = []
-    for folder in list_runs(runs_root()):
+    def _current_row(self, going: RunSession) -> CurrentRow:
+        _, latest = going.model.samples.latest()
+        picture = going.root / latest[0][1] if latest else None
+        line = CurrentRow(self._store, compact=self.compact, picture=picture)
+        line.add_button("Open", "", going.title, lambda: self.open_asked.emit(going.root))
+        entries = [("Gallery", lambda: self.gallery_asked.emit(going.root))]
+        line.add_menu(going.title, [*entries, ("Open folder", lambda: open_folder(going.root))])
+        line.show_model(going.title, going.model)
+        self._current = line
+        return line
+
+    def _add_waiting(self, waiting: tuple[QueuedRun, ...], going: RunSession | None) -> None:
+        times, now = self._times(waiting, going), datetime.now()
+        for run, time in zip(waiting, times, strict=True):
+            key, title = run.key, run.job.profile.title
+            line = WaitingRow(run, self._store, compact=self.compact, times=time.words(now))
+            line.handle.moved.connect(lambda by, key=key: self._move(key, by))
+            line.add_menu(
+                title,
+                [
+                    ("Move up", lambda key=key: self._move(key, -1)),
+                    ("Move down", lambda key=key: self._move(key, 1)),
+                    ("Move to the front", lambda key=key: self._move(key, -len(self._desk.runs))),
+                    ("Remove from the queue", lambda key=key: self._desk.remove(key)),
+                ],
+            )
+            self.waiting_rows.append(line)
+            self._rows.addWidget(line)
+
+    def _move(self, key: str, by: int) -> None:
+        self._desk.move(key, by)
+        # The rows were built anew; the keyboard stays at the run that was moved.
+        moved = next((line for line in self.waiting_rows if line.run.key == key), None)
+        if moved is not None:
+            moved.handle.setFocus()
+
+    def _add_past(self, past: list[PastRun]) -> None:
+        for run in past[: self._num_shown]:
+            self._rows.addWidget(self._past_row(run))
+        if len(past) > self._num_shown:
+            more = Button(f"Show {min(FIRST_SHOWN, len(past) - self._num_shown)} more", "chev-down", kind="ghost")
+            more.clicked.connect(self._show_more)
+            self._rows.addLayout(row(None, more, None))
+
+    def _show_more(self) -> None:
+        self._num_shown += FIRST_SHOWN
+        self.refresh()
+
+    def _past_row(self, run: PastRun) -> PastRow:
+        line = PastRow(run, self._store, compact=self.compact)
+        root, title = run.root, run.state.title
+        line.chosen.setChecked(root in self._chosen)
+        line.chosen.toggled.connect(lambda on: self._choose(root, on))
+        line.add_button("Open", "", title, lambda: self.open_asked.emit(root))
+        gallery = line.add_button("Gallery", "", title, lambda: self.gallery_asked.emit(root))
+        gallery.allow(run.picture is not None, reason="This run has no samples.")
+        line.add_menu(
+            title,
+            [
+                ("Add to the queue again", lambda: self._run_again(root)),
+                ("Open folder", lambda: open_folder(root)),
+            ],
+        )
+        self.past_rows.append(line)
+        return line
+
+    def _choose(self, root: Path, on: bool) -> None:
+        self._chosen = [path for path in self._chosen if path != root] + ([root] if on else [])
+        self._show_header()
+
+    def _run_again(self, root: Path) -> None:
         try:
-            state = folder.reconciled_state()
-        except UserError:
-            continue
-        samples = sorted(folder.samples_dir.rglob("*.png")) if folder.samples_dir.is_dir() else []
-        found.append((folder.root, state, samples[-1] if samples else None))
-    return found
+            job = read_job(RunFolder(root).job_path)
+        except UserError as error:
+            self._desk.failed.emit(error)
+            return
+        # Its own folder is taken.
+        self._desk.add(job.model_copy(update={"run_dir": runs_root() / NEW_NAME}))
 
+    def _compare(self) -> None:
+        order = {run.root: index for index, run in enumerate(self._past)}
+        self.pane.compare(sorted(self._chosen, key=lambda root: order.get(root, 0), reverse=True))
+        self._stack.setCurrentWidget(self.pane)
+        self._show_header()
 
-def facts_words(state: RunState) -> str:
-    """Return what a line of the history says about a run."""
-    steps = f"step {state.step:,} of {state.num_steps:,}"
-    fall = state.held_out_loss.fall if state.held_out_loss is not None else None
-    if state.state == "done":
-        took = f" · {words.duration(_seconds(state))}" if _seconds(state) else ""
-        loss = f" · held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}" if fall is not None else ""
-        return f"{words.count(state.step, 'step')}{took}{loss}"
-    return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
+    def _close_pane(self) -> None:
+        self._stack.setCurrentWidget(self._list)
+        self._show_header()
+        self.refresh()
 
-
-def when(iso: str) -> str:
-    """Return a moment of a run's state as people say it."""
-    try:
-        return day_and_time(datetime.fromisoformat(iso).astimezone())
-    except ValueError:
-        return iso
-
-
-def _seconds(state: RunState) -> float:
-    try:
-        span = datetime.fromisoformat(state.ended_at) - datetime.fromisoformat(state.started_at)
-    except ValueError:
-        return 0.0
-    return span.total_seconds()
+    def set_compact(self, compact: bool) -> None:
+        """Narrow the facts in a narrow window."""
+        changes = compact != self.compact
+        super().set_compact(compact)
+        if changes:
+            self.refresh()

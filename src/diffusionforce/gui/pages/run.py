@@ -19,6 +19,7 @@ class RunPlace(QStackedWidget):
     """Shows the run of the window, or the plan for the next."""
 
     start_asked = Signal(object)
+    enqueue_asked = Signal(object)
     gallery_asked = Signal()
 
     def __init__(self, preferences: Preferences, store: PictureStore, *, ram_bytes: int) -> None:
@@ -30,6 +31,7 @@ class RunPlace(QStackedWidget):
         self._compact = False
         self.addWidget(self.plan)
         self.plan.start_asked.connect(self.start_asked)
+        self.plan.enqueue_asked.connect(self.enqueue_asked)
 
     @property
     def live(self) -> RunLivePage:

@@ -36,6 +36,7 @@ class RunPlanPage(Page):
     """Plans the next run."""
 
     start_asked = Signal(object)
+    enqueue_asked = Signal(object)
 
     def __init__(self, preferences: Preferences, store: PictureStore, devices: QWidget) -> None:
         super().__init__()
@@ -47,7 +48,9 @@ class RunPlanPage(Page):
         self.start = Button("Start training", "play", kind="primary", size="big")
         self.start.setShortcut("Ctrl+Return")
         self.start.clicked.connect(self._on_start)
-        self.header.add_actions(self.start)
+        self.enqueue = Button("Add to queue", "queue", tip="The run starts when those before it have ended.")
+        self.enqueue.clicked.connect(self._on_enqueue)
+        self.header.add_actions(self.enqueue, self.start)
         self.picks = RunPicks(preferences, store)
         self.picks.profile_chosen.connect(self.choose_profile)
         self.picks.dataset_chosen.connect(self.choose_dataset)
@@ -235,6 +238,7 @@ class RunPlanPage(Page):
         self._show_checks()
         reason = self.plan.start_reason()
         self.start.allow(not reason, reason=reason)
+        self.enqueue.allow(not reason, reason=reason)
         self._steps.setEnabled(self.plan.profile is not None)
 
     def _is_new(self, what: str, value: object) -> bool:
@@ -349,6 +353,11 @@ class RunPlanPage(Page):
         self._on_trigger_changed()  # The shortcut comes in the midst of typing.
         if not self.plan.start_reason():
             self.start_asked.emit(self.plan.job())
+
+    def _on_enqueue(self) -> None:
+        self._on_trigger_changed()
+        if not self.plan.start_reason():
+            self.enqueue_asked.emit(self.plan.job())
 
     def set_compact(self, compact: bool) -> None:
         """Narrow the right column in a narrow window."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -27,7 +27,13 @@ class PreviewGrid(QWidget):
         self.setMinimumHeight(96)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Latest previews")
-        store.arrived.connect(lambda _path: self.update())
+        # A method of its own, which Qt lets go of together with the widget; a lambda would be called on a dead one.
+        store.arrived.connect(self._on_arrived)
+
+    @Slot(str)
+    def _on_arrived(self, path: str) -> None:
+        if any(str(own) == path for own in self._paths):
+            self.update()
 
     def show_paths(self, paths: Sequence[Path | None]) -> None:
         """Show other previews; None is one that is being drawn."""

@@ -1,0 +1,139 @@
+"""The runs there are and the runs that wait: how each ended, what it took, and when those that wait may start."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from diffusionforce.errors import UserError
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.run_title import day_and_time
+from diffusionforce.job import Job
+from diffusionforce.runs import RunState, list_runs
+
+PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov", ".avi", ".mkv"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastRun:
+    """One run folder, as it is now.
+
+    Attributes:
+        root: The folder.
+        state: How far it came and how it ended; a run whose process is gone has crashed.
+        picture: Its newest sample, None where there is none.
+    """
+
+    root: Path
+    state: RunState
+    picture: Path | None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, None while it goes on or where that is not known."""
+        try:
+            span = datetime.fromisoformat(self.state.ended_at) - datetime.fromisoformat(self.state.started_at)
+        except ValueError:
+            return None
+        return span.total_seconds()
+
+    @property
+    def when(self) -> str:
+        """When it started, as people say it."""
+        return when(self.state.started_at)
+
+    def facts(self) -> str:
+        """Return what a line of the history says about it."""
+        state = self.state
+        steps = f"step {state.step:,} of {state.num_steps:,}"
+        if state.state == "done":
+            fall = state.held_out_loss.fall if state.held_out_loss is not None else None
+            took = f" · {words.duration(self.seconds)}" if self.seconds else ""
+            loss = f" · held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}" if fall is not None else ""
+            return f"{words.count(state.step, 'step')}{took}{loss}"
+        return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
+
+
+def read_history(root: Path) -> list[PastRun]:
+    """Return the runs in a folder, the newest first."""
+    found: list[PastRun] = []
+    for folder in list_runs(root):
+        try:
+            state = folder.reconciled_state()
+        except UserError:
+            continue
+        paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
+        samples = [path for path in paths if path.suffix.lower() in PICTURES]
+        found.append(PastRun(root=folder.root, state=state, picture=max(samples, default=None)))
+    return found
+
+
+def when(iso: str) -> str:
+    """Return a moment of a run's state as people say it."""
+    try:
+        return day_and_time(datetime.fromisoformat(iso).astimezone())
+    except ValueError:
+        return iso
+
+
+def expected_s(job: Job, past: Sequence[PastRun]) -> float | None:
+    """Return how long a job may take, by the runs of its profile that there were; None where there were none."""
+    rates = [
+        run.seconds / run.state.step
+        for run in past
+        if run.state.profile_name == job.profile_name and run.state.step > 0 and run.seconds
+    ]
+    return statistics.median(rates) * job.profile.training.steps if rates else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingTime:
+    """When a run that waits may start, in seconds from now, and how long it may take; None where not known."""
+
+    start_s: float | None
+    length_s: float | None
+
+    def words(self, now: datetime) -> str:
+        """Return it for a line of the queue.
+
+        Args:
+            now: The present moment, in local time.
+        """
+        length = f"about {words.duration(self.length_s)}" if self.length_s is not None else ""
+        if self.start_s is None:
+            return f"starts after those before · {length}".strip(" ·")
+        if self.start_s <= 0:
+            return f"starts next · {length}".strip(" ·")
+        start = datetime.fromtimestamp(now.timestamp() + self.start_s)
+        return f"starts about {start:%H:%M} · {length}".strip(" ·")
+
+
+def waiting_times(jobs: Sequence[Job], past: Sequence[PastRun], *, busy_s: float | None) -> list[WaitingTime]:
+    """Return when the runs of a queue may start, in their order.
+
+    Args:
+        jobs: What waits, the next one first.
+        past: The runs that there were.
+        busy_s: How long the run that goes on still takes; 0 where none does, None where that is not known.
+    """
+    times: list[WaitingTime] = []
+    start_s = busy_s
+    for job in jobs:
+        length_s = expected_s(job, past)
+        times.append(WaitingTime(start_s=start_s, length_s=length_s))
+        start_s = None if start_s is None or length_s is None else start_s + length_s
+    return times
+
+
+def all_done_words(times: Sequence[WaitingTime], *, now: datetime) -> str:
+    """Return when everything will be done, as far as that is known."""
+    if not times:
+        return ""
+    waiting = f"{words.count(len(times), 'run')} waiting."
+    last = times[-1]
+    if last.start_s is None or last.length_s is None:
+        return waiting
+    end = datetime.fromtimestamp(now.timestamp() + last.start_s + last.length_s)
+    day = "" if end.date() == now.date() else f" on {end.day} {end:%b}"
+    return f"{waiting} All done about {end:%H:%M}{day}."

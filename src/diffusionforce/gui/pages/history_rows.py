@@ -1,0 +1,149 @@
+"""The rows of the queue and of the history: the run that goes on, one that waits, one that was."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
+
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.history import PastRun
+from diffusionforce.gui.model.plan_words import short_facts
+from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.widgets.bars import ProgressBar
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.check_mark import CheckMark
+from diffusionforce.gui.widgets.chip import Chip
+from diffusionforce.gui.widgets.drag_handle import DragHandle
+from diffusionforce.gui.widgets.labels import Elided
+from diffusionforce.gui.widgets.layout import add, column, holder, row
+from diffusionforce.gui.widgets.preview_grid import PreviewGrid
+from diffusionforce.runs import QueuedRun
+
+LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 104, 300, 220
+LOOKS = {
+    "running": ("Training", "ok", "play"),
+    "done": ("Done", "ok", "ok"),
+    "stopped": ("Stopped", "info", "stop"),
+    "failed": ("Failed", "err", "err"),
+    "crashed": ("Crashed", "err", "err"),
+}
+Entry = tuple[str, Callable[[], object]]
+"""A line of a menu: its words and what it does."""
+
+
+class RunRow(QFrame):
+    """One row: something at its head, a picture, names, a chip, facts with or without a bar, buttons, a menu.
+
+    Args:
+        store: Gives the picture.
+        compact: Whether the window is narrow.
+        lead: Handle or box at the head.
+        picture: The picture, None for none.
+    """
+
+    def __init__(
+        self, store: PictureStore, *, compact: bool, lead: QWidget | None = None, picture: Path | None = None
+    ) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        head = holder(row(*(() if lead is None else (lead,)), gap=0))
+        head.setFixedWidth(LEAD_PX)
+        thumb = PreviewGrid(store, empty="")
+        thumb.setMinimumHeight(THUMB_PX)
+        thumb.setFixedSize(THUMB_PX, THUMB_PX)
+        thumb.show_paths([picture] if picture is not None else [])
+        thumb.setAccessibleName("Newest sample" if picture is not None else "No sample yet")
+        self.name, self.note = Elided("", "strong"), Elided("", "small")
+        self.chip = Chip("Waiting", "", "clock")
+        chip_box = holder(row(self.chip, None))
+        chip_box.setFixedWidth(CHIP_PX)
+        self.bar = ProgressBar(height=6, name="Steps")
+        self.facts = Elided("", "small")
+        facts = holder(column(None, self.bar, self.facts, None, gap=5))
+        facts.setFixedWidth(FACTS_COMPACT_PX if compact else FACTS_PX)
+        self.bar.hide()
+        self.buttons = row(gap=6)
+        names = column(self.name, self.note, gap=1)
+        self.setLayout(
+            row(head, thumb, 2, (names, 1), chip_box, facts, self.buttons, gap=10, margins=(6, 8, 10, 8)),
+        )
+
+    def add_button(self, text: str, icon: str, subject: str, act: Callable[[], object]) -> Button:
+        """Append the fitting action."""
+        button = Button(text, icon, size="small")
+        button.setAccessibleName(f"{text}: {subject}")
+        button.clicked.connect(lambda _checked=False: act())
+        add(self.buttons, button)
+        return button
+
+    def add_menu(self, subject: str, entries: list[Entry]) -> None:
+        """Append a menu with everything else."""
+        button = Button("", "more", kind="ghost", size="small", tip=f"More for {subject}")
+        menu = QMenu(button)
+        for text, act in entries:
+            action = QAction(text, menu)
+            action.triggered.connect(lambda _checked=False, act=act: act())
+            menu.addAction(action)
+        button.clicked.connect(lambda: menu.popup(button.mapToGlobal(button.rect().bottomLeft())))
+        add(self.buttons, button)
+
+    def show_bar(self, share: float, *, tone: str) -> None:
+        """Show how far the run is, or came."""
+        self.bar.show_share(share, tone=tone)
+        self.bar.show()
+
+
+class CurrentRow(RunRow):
+    """The run that goes on."""
+
+    def __init__(self, store: PictureStore, *, compact: bool, picture: Path | None) -> None:
+        super().__init__(store, compact=compact, picture=picture)
+
+    def show_model(self, title: str, model: RunModel) -> None:
+        """Show where it is."""
+        self.name.set_text(title)
+        self.note.set_text(model.job.dataset_dir.name if model.job is not None else "")
+        tone, icon = ("warn", "pause") if model.is_paused else ("ok", "play") if model.step else ("info", "clock")
+        word = "Paused" if model.is_paused else "Training" if model.step else "Starting"
+        self.chip.set(word, tone, icon)
+        self.show_bar(model.share, tone="focus")
+        left = f"{words.duration(model.eta_s)} left" if model.eta_s is not None else model.phase_words
+        self.facts.set_text(f"step {model.step:,} of {model.num_steps:,} · {left}" if model.num_steps else left)
+
+
+class WaitingRow(RunRow):
+    """A run that waits."""
+
+    def __init__(self, run: QueuedRun, store: PictureStore, *, compact: bool, times: str) -> None:
+        title = run.job.profile.title
+        self.handle = DragHandle(title)
+        super().__init__(store, compact=compact, lead=self.handle)
+        self.run = run
+        self.setAccessibleName(f"Waiting: {title}")
+        self.name.set_text(title)
+        self.note.set_text(f"{run.job.dataset_dir.name} · {short_facts(run.job.profile)}")
+        self.facts.set_text(times)
+
+
+class PastRow(RunRow):
+    """A run that was."""
+
+    def __init__(self, run: PastRun, store: PictureStore, *, compact: bool) -> None:
+        self.chosen = CheckMark(name=f"Compare {run.state.title}, {run.when}")
+        super().__init__(store, compact=compact, lead=self.chosen, picture=run.picture)
+        self.run = run
+        state = run.state
+        self.name.set_text(state.title)
+        self.note.set_text(f"{run.when} · {run.root.name}")
+        self.chip.set(*LOOKS[state.state])
+        if state.state != "done" and state.num_steps:
+            self.show_bar(state.step / state.num_steps, tone="text3")
+        self.facts.set_text(run.facts())
+
+
+def open_folder(path: Path) -> None:
+    """Show a folder in the system's own way."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))

@@ -1,0 +1,146 @@
+"""The Queue place: runs that wait, in the real window with real trainer processes, and runs side by side."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+from tests.gui import recorded
+
+from diffusionforce.gui.pages.history import HistoryPage
+from diffusionforce.gui.shell import Window
+from diffusionforce.job import Job
+from diffusionforce.runs import list_runs, runs_root
+
+WAIT_MS = 60_000
+
+
+def page_of(window: Window) -> HistoryPage:
+    page = window.place("history")
+    assert isinstance(page, HistoryPage)
+    return page
+
+
+def renamed(job: Job, title: str) -> Job:
+    """The same job under another title, in a new folder among the other runs."""
+    profile = job.profile.model_copy(update={"title": title})
+    return job.model_copy(update={"profile": profile, "run_dir": runs_root() / "new"})
+
+
+def waiting(window: Window) -> list[str]:
+    return [run.job.profile.title for run in window.queue.runs]
+
+
+def test_two_queued_runs_start_one_after_the_other(
+    window: Window, qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("")
+    for title in ("first", "second"):
+        window.enqueue(renamed(job, title))
+    assert waiting(window) == ["first", "second"]
+    assert window.sidebar.item("history").badge == "2"
+    page = page_of(window)
+    qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not waiting(window), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.title == "second", timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    states = [folder.read_state() for folder in list_runs(runs_root())]
+    assert sorted((state.title, state.state) for state in states) == [("first", "done"), ("second", "done")]
+    assert page.isVisible(), "the queue does not take the page away from whoever reads it"
+    qtbot.waitUntil(lambda: len(page.past_rows) == 2, timeout=WAIT_MS)
+
+
+def test_a_killed_run_does_not_keep_the_next_from_starting(
+    window: Window, qtbot: QtBot, job: Job, long_job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("slow")
+    window.start_run(renamed(long_job, "long"))
+    window.enqueue(renamed(job, "next"))
+    session = window.session
+    assert session is not None and session.child is not None
+    qtbot.waitUntil(lambda: session.model.step > 0, timeout=WAIT_MS)
+    session.child.kill()
+    qtbot.waitUntil(lambda: window.session is not session, timeout=WAIT_MS)
+    after = window.session
+    assert after is not None and after.title == "next"
+    qtbot.waitUntil(lambda: after.is_over, timeout=WAIT_MS)
+    assert after.model.outcome is not None and after.model.outcome.kind == "done"
+    assert {folder.read_state().state for folder in list_runs(runs_root())} == {"crashed", "done"}
+
+
+def test_a_queue_that_is_paused_lets_nothing_start(
+    window: Window, qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("")
+    window.enqueue(renamed(job, "waits"))
+    window.queue.hold(True)
+    window.start_run(renamed(job, "alone"))
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    qtbot.wait(200)
+    assert waiting(window) == ["waits"]
+
+
+def test_the_queue_survives_a_restart_and_waits_to_be_asked(make_window: Callable[..., Window], qtbot: QtBot, job: Job):
+    first = make_window()
+    first.enqueue(renamed(job, "a"))
+    first.enqueue(renamed(job, "b"))
+    first.close()
+    again = make_window()
+    assert waiting(again) == ["a", "b"]
+    assert again.sidebar.item("history").badge == "2"
+    again.go("history")
+    page = page_of(again)
+    assert page.start.isVisible() and not page.hold.isVisible()
+
+
+def test_runs_are_reordered_and_removed_with_the_keyboard(window: Window, qtbot: QtBot, job: Job):
+    for title in "abc":
+        window.enqueue(renamed(job, title))
+    page = page_of(window)
+    qtbot.keyClick(page.waiting_rows[2].handle, Qt.Key.Key_Up)
+    assert waiting(window) == ["a", "c", "b"]
+    assert [row.name.text() for row in page.waiting_rows] == ["a", "c", "b"]
+    page.waiting_rows[0].handle.moved.emit(5)
+    assert waiting(window) == ["c", "b", "a"]
+    window.queue.remove(page.waiting_rows[0].run.key)
+    assert waiting(window) == ["b", "a"]
+
+
+def test_a_run_that_is_only_looked_at_starts_nothing(window: Window, qtbot: QtBot, job: Job, tmp_path: Path):
+    window.enqueue(renamed(job, "waits"))
+    window.open_run(recorded.run_folder(tmp_path / "run", end="done").root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    qtbot.wait(200)
+    assert waiting(window) == ["waits"]
+
+
+@pytest.fixture
+def two_runs(window: Window, qtbot: QtBot) -> Window:
+    """A window at its history of two runs."""
+    runs_root().mkdir(parents=True)
+    recorded.run_folder(runs_root() / "2026-01-02-100000-pocket-demo", end="done")
+    recorded.run_folder(runs_root() / "2026-01-02-110000-pocket-demo", end="stopped", upto=120)
+    window.go("history")
+    qtbot.waitUntil(lambda: len(page_of(window).past_rows) == 2, timeout=WAIT_MS)
+    return window
+
+
+def test_two_runs_are_compared(two_runs: Window, qtbot: QtBot):
+    page = page_of(two_runs)
+    assert not page.compare.isEnabled()
+    for row in page.past_rows:
+        qtbot.mouseClick(row.chosen, Qt.MouseButton.LeftButton)
+    assert page.compare.accessibleName() == "Compare 2 runs"
+    qtbot.mouseClick(page.compare, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: page.pane.isVisible() and not page.pane.is_reading, timeout=WAIT_MS)
+    assert "A 0.0" in page.pane.chart.accessibleDescription()
+    assert page.pane.steps.count() == 3, "the newest of each, before training, step 100"
+    qtbot.keyClick(page.pane, Qt.Key.Key_Escape)
+    assert not page.pane.isVisible() and page.past_rows[0].chosen.isChecked()
+
+
+def test_a_run_can_be_queued_again(two_runs: Window, qtbot: QtBot):
+    page = page_of(two_runs)
+    page._run_again(page.past_rows[0].run.root)
+    assert waiting(two_runs) == ["Pocket demo"]

@@ -37,6 +37,8 @@ class RunPlan:
     """Index into `devices`, one a chunk."""
     paged: frozenset[int] = frozenset()
     """Blocks that live in RAM."""
+    num_microbatches: int | None = None
+    """Micro-batches of a step that the forecast counts on; None leaves it to the engine."""
     words: str = ""
     """The way, for people: `split, bf16 weights, 4 micro-batches`."""
     mode: Literal["A", "B", "C"] = "A"

@@ -124,6 +124,7 @@ def run_plan(forecast: Forecast, way: Way) -> RunPlan:
         chunk_sizes=way.chunk_sizes,
         stage_of_chunk=way.card_of_chunk,
         paged=frozenset(way.paged_blocks),
+        num_microbatches=way.num_microbatches,
         words=way.words,
         mode=way.mode,
         bucket=phases["training"].words if "training" in phases else "",

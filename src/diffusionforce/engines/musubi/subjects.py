@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.engines.musubi.access import open_engine
-from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.families import Family, find_family
 from diffusionforce.engines.musubi.pin import read_pin
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.subjects import JobSubjects, TracedModel, TrainingVariant, code_inputs, divisions
 from diffusionforce.errors import EngineError
 from diffusionforce.job import Job, Profile
+from diffusionforce.ugpum.estimate import Kind
+from diffusionforce.ugpum.planner import KINDS
 
 if TYPE_CHECKING:
     from diffusionforce.engines.musubi.traced.parts import Use
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 TRACED = {
     "wan2.1-t2v-14b": "wan",
     "wan2.1-t2v-1.3b": "wan",
+    "wan2.2-t2v-a14b": "wan",
     "flux2-dev": "flux2",
     "flux2-klein-9b": "flux2",
     "flux2-klein-base-9b": "flux2",
@@ -28,6 +31,9 @@ TRACED = {
 }
 """The module of `engines.musubi.traced` that knows a family."""
 _VIDEO = {"wan"}
+_WITH_EXPERTS = {"wan2.2-t2v-a14b"}
+"""Models of two transformers, of which the one that does not work waits in RAM."""
+_SPLITS: tuple[Kind, ...] = ("split", "split + swap")
 _PROCESS_BYTES = 3 << 30
 """The interpreter with PyTorch and the engine's libraries loaded, as seen on Linux."""
 _HOST_S = 0.012
@@ -59,6 +65,11 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
             f"{model.title} cannot be trained without a graphics card.",
             hint="On the processor, train the profile pocket-demo.",
         )
+    if family in _WITH_EXPERTS and num_cards == 1:
+        raise EngineError(
+            f"{model.title} is trained on two cards or more: on one the engine holds both of its models there.",
+            hint="Train one of the two models by itself, on the noise levels that are its own.",
+        )
     samples, is_video = profile.samples, TRACED[family] in _VIDEO
     frames = f", {samples.num_frames} frames" if is_video and samples.num_frames > 1 else ""
     return JobSubjects(
@@ -66,10 +77,18 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         caching_words=_pictures(job),
         training_words=f"{profile.dataset.width} x {profile.dataset.height}, {profile.training.batch_size} at a time",
         sampling_words=f"{samples.width} x {samples.height}{frames}",
+        kinds=("split",) if family in _WITH_EXPERTS else KINDS,
         host_s=_HOST_S,
-        ram_bytes=_PROCESS_BYTES,
+        ram_bytes=_PROCESS_BYTES + _waiting_bytes(model),
         notes=("What text encoder and autoencoder need before training and for samples is not part of the forecast.",),
     )
+
+
+def _waiting_bytes(model: Family) -> int:
+    """What of a model waits in RAM, in 16 bits: a forecast for RAM does not know the number format."""
+    if model.name not in _WITH_EXPERTS:
+        return 0
+    return sum(round(blocks.count * blocks.million_parameters * 1e6) * 2 for blocks in model.blocks)
 
 
 def _pictures(job: Job) -> str:
@@ -89,6 +108,8 @@ def _variants(profile: Profile) -> Iterator[TrainingVariant]:
                 weights=weights,
                 num_microbatches=num,
                 microbatch_size=size,
+                # The engine itself, which has one card to itself, runs a batch as one.
+                kinds=None if size == training.batch_size else _SPLITS,
                 training=_training(profile, weights=weights, batch_size=size),
                 sampling=_sampling(profile, weights=weights) if profile.samples.prompts else None,
             )

@@ -138,22 +138,30 @@ class Training:
         )
 
     def _assignment(self, placement: Placement, teller: Teller) -> Assignment:
-        training, plan = self.job.profile.training, self.plan
-        pieces = pieces_of_batch(
-            training.batch_size, num_stages=len(placement.devices), num_batches=training.gradient_accumulation
-        )
+        plan = self.plan
         return Assignment(
             placement=placement,
             block_lists=tuple(blocks.name for blocks in chain_of(self.family)),
             listener=teller,
             samples_dir=self.output.samples_dir,
-            num_pieces=training.batch_size if self.family.trainer.architecture in _ONE_AT_A_TIME else pieces,
+            num_pieces=self._num_pieces(placement),
             encoder_device=self._encoder_device(placement),
             decoder_device=self._decoder_device(placement),
             paged=plan.paged if plan is not None else frozenset(),
             num_slots=tuple(one.num_slots for one in plan.devices) if plan is not None else (),
             num_aside=tuple(one.num_aside for one in plan.devices) if plan is not None else (),
             contexts=self.contexts,
+        )
+
+    def _num_pieces(self, placement: Placement) -> int:
+        """Micro-batches of a batch: those that the plan's memory and times were forecast with."""
+        training = self.job.profile.training
+        if self.family.trainer.architecture in _ONE_AT_A_TIME:
+            return training.batch_size
+        if self.plan is not None and self.plan.num_microbatches is not None:
+            return min(training.batch_size, -(-self.plan.num_microbatches // training.gradient_accumulation))
+        return pieces_of_batch(
+            training.batch_size, num_stages=len(placement.devices), num_batches=training.gradient_accumulation
         )
 
     def _encoder_device(self, placement: Placement) -> torch.device:

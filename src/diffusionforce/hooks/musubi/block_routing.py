@@ -1,6 +1,6 @@
 """6: tensors follow the blocks from device to device, in sampling and in training."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diffusionforce.hooks.musubi.assignment import Assignment
@@ -11,6 +11,7 @@ from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.pager.pager import DEFAULT_SLOTS, CardPaging, Pager
 from diffusionforce.pipeline.pager.slots import visits_of
 from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.schedule.ticks import Op
 
 
 class BlockRouting(EngineTrainer):
@@ -24,6 +25,9 @@ class BlockRouting(EngineTrainer):
     room: SampleRoom | None = None
     """Where samples are made."""
     _pager: Pager | None = None
+    _order: Sequence[Op] = ()
+    _num_ordered = 0
+    """Micro-batches of `_order`."""
 
     def _prepare_with_accelerator(self, args: Any, accelerator: Any, transformer: Any, *rest: Any) -> Any:
         """Prepare, then wrap the blocks."""
@@ -35,7 +39,7 @@ class BlockRouting(EngineTrainer):
         blocks = assignment.blocks_of(model)
         # The pager lies innermost, so that it sees the blocks' calls when they are made.
         self._pager = pager = Pager(blocks, list(_cards(assignment)))
-        pager.follow([_visits(assignment.placement, stage) for stage in range(len(assignment.placement.devices))])
+        self.order_of(assignment.num_pieces * args.gradient_accumulation_steps)
         executor = StepExecutor(
             blocks,
             assignment.placement,
@@ -48,6 +52,16 @@ class BlockRouting(EngineTrainer):
         assignment.listener.on_placed(model, blocks)
         return prepared
 
+    def order_of(self, num_microbatches: int) -> Sequence[Op]:
+        """The schedule for a number of micro-batches, which blocks in RAM are brought in by from now on."""
+        if num_microbatches != self._num_ordered:
+            assert self._pager is not None, "the blocks are wrapped before the first step"
+            placement = self.assignment.placement
+            self._order = tuple(self.assignment.order(placement, num_microbatches))
+            self._num_ordered = num_microbatches
+            self._pager.follow([_visits(self._order, placement, stage) for stage in range(len(placement.devices))])
+        return self._order
+
     def release(self) -> None:
         """Give the blocks their own forwards back."""
         if self.executor is not None:
@@ -55,7 +69,7 @@ class BlockRouting(EngineTrainer):
             self.executor = None
         if self._pager is not None:
             self._pager.close()
-            self._pager = None
+            self._pager, self._num_ordered = None, 0
         super().release()
 
 
@@ -71,10 +85,10 @@ def _cards(assignment: Assignment) -> Iterator[CardPaging]:
         )
 
 
-def _visits(placement: Placement, stage: int) -> list[int]:
-    """A stage's blocks in the order of one micro-batch; with several it differs, which costs time only."""
-    mine = [c for c, owner in zip(placement.chunks, placement.stage_of_chunk, strict=True) if owner == stage]
-    return visits_of([*(("F", chunk) for chunk in mine), *(("B", chunk) for chunk in reversed(mine))])
+def _visits(order: Sequence[Op], placement: Placement, stage: int) -> list[int]:
+    """A stage's blocks in the order in which a step comes to them: a block comes once for every micro-batch."""
+    mine = (op for op in order if placement.stage_of_chunk[op.chunk] == stage)
+    return visits_of((op.kind, placement.chunks[op.chunk]) for op in mine)
 
 
 HOOK = Seam(

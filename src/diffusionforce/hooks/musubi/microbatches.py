@@ -118,7 +118,7 @@ class Microbatches(BlockRouting):
         self.is_running_pieces = True
         try:
             results = self.executor.step(
-                self.assignment.order(self.assignment.placement, len(pieces)),
+                self.order_of(len(pieces)),
                 microbatches=[piece.loss for piece in pieces],
                 weights=[piece.weight for piece in pieces],
                 scale=accelerator.scaler.get_scale() if accelerator.scaler is not None else 1.0,

@@ -70,6 +70,8 @@ def test_a_run_saves_and_stops_when_asked_and_goes_on_from_there(found: Any) -> 
     sampled = ["preparing 1", "sample 1"] * 2
     assert found["asked_records"][-9:] == ["step 1", *sampled, "step 2", "checkpoint 2", "step 3", "checkpoint 3"]
     assert found["stopped"] == {"kind": "stopped", "step": 3, "lora": "checkpoints/tiny-step00000003.safetensors"}
+    done = "All 3 steps are done in tiny-step00000003-state, which is of step 3."
+    assert found["goes_on"] == [done, ""], "the state has all that is looked for before a run"
     steps = [record for record in found["resumed_records"] if record.startswith(("step", "checkpoint"))]
     assert steps == ["step 4", "checkpoint 4", "step 5", "step 6", "checkpoint 6"]
     assert found["resumed_losses_equal"]

@@ -32,10 +32,11 @@ from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready
+from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.musubi.training import Training
 from diffusionforce.engines.plans import DevicePlan, RunPlan
-from diffusionforce.errors import CardMemoryError
-from diffusionforce.job import Job
+from diffusionforce.errors import CardMemoryError, ProfileError
+from diffusionforce.job import Job, changed
 from diffusionforce.wire import Message, Step
 
 TINY = FAMILIES["wan21"]
@@ -255,13 +256,24 @@ def run_all(folder: Path) -> dict[str, Any]:
     answer["stopped_state_unchanged"] = state_of_the_engine() == before
     answer["shortage"] = short_of_memory(runs)
     answer["failed_state_unchanged"] = state_of_the_engine() == before
-    rest = Wishes()
-    _, later = runs.train(rest, resume=str(kept.checkpoints_dir / "tiny-step00000003-state"))
+    rest, state = Wishes(), kept.checkpoints_dir / "tiny-step00000003-state"
+    answer["goes_on"] = [goes_on(runs.job, state, num_steps=steps) for steps in (3, NUM_STEPS)]
+    _, later = runs.train(rest, resume=str(state))
     answer["resumed_records"] = kinds(rest)
     answer["resumed_losses_equal"] = losses(rest) == losses(whole)[3:]
     name = "tiny.safetensors"
     answer["resumed_lora_equal"] = lora_equal(later.checkpoints_dir / name, places.checkpoints_dir / name)
     return answer
+
+
+def goes_on(job: Job, state: Path, *, num_steps: int) -> str:
+    """What is said of a job of so many steps that goes on from a state; empty if nothing."""
+    profile = changed(job.profile, {"training.steps": num_steps}, origin="test")
+    try:
+        require_state(job.model_copy(update={"profile": profile, "resume": state}))
+    except ProfileError as error:
+        return error.sentence
+    return ""
 
 
 def short_of_memory(runs: Runs) -> dict[str, Any]:

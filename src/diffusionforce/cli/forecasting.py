@@ -9,9 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from diffusionforce.cli.arguments import user_path
 from diffusionforce.cli.forecast_tables import show_forecast
 from diffusionforce.cli.output import write_answer
-from diffusionforce.cli.running import job_of, user_path
+from diffusionforce.cli.running import job_of
 from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import Job, changed, dataset_folder, find_profile, read_job, read_profile, write_job
 from diffusionforce.job.files import DEMO_PREFIX

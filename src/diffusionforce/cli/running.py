@@ -10,18 +10,18 @@ from pathlib import Path
 from rich.console import Console
 
 from diffusionforce.cli import EXIT_INTERRUPTED
+from diffusionforce.cli.arguments import user_path, with_devices, with_steps
 from diffusionforce.cli.child import StopRequests, TrainerChild
 from diffusionforce.cli.output import Screen, write_bytes
 from diffusionforce.cli.progress import RunView
+from diffusionforce.cli.resuming import resumed_job
 from diffusionforce.cli.subject import fitted
 from diffusionforce.cli.words import closing_lines
 from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import (
     Job,
     Profile,
-    changed,
     dataset_folder,
-    expanded,
     find_profile,
     read_profile,
     with_absolute_weights,
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         UserError: The arguments or the profile are refused.
     """
     told: list[str] = []
-    job = job_of(options, tell=told.append)
+    job = job_of(options, tell=told.append) if options.resume is None else resumed_job(options)
     RunFolder.check(job.run_dir)
     if not options.json:
         screen = Screen()
@@ -67,13 +67,11 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
     Raises:
         ProfileError: There is no such profile, or a value is refused.
     """
+    if options.profile is None:
+        raise ProfileError("PROFILE is missing.", hint="Name one, see: diffusionforce profiles; or --resume RUN.")
     path = find_profile(options.profile)
     profile = with_absolute_weights(read_profile(path), base=path.parent)
-    if options.steps is not None:
-        profile = _with_steps(profile, options.steps)
-    if options.devices is not None:
-        devices = [device.strip() for device in options.devices.split(",")]
-        profile = changed(profile, {"devices.use": devices}, origin="--devices")
+    profile = with_devices(with_steps(profile, options.steps), options.devices)
     dataset_dir = _dataset_dir(options, profile, profile_dir=path.parent)
     trigger = options.trigger or ""
     profile, line = fitted(profile, dataset_dir, profile_dir=path.parent, trigger=trigger)
@@ -86,36 +84,6 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
         held_out_dir=_held_out_dir(profile, dataset_dir, profile_dir=path.parent),
         run_dir=new_run_dir(path.stem) if options.out is None else user_path(options.out, option="--out"),
     )
-
-
-def user_path(text: str, *, option: str) -> Path:
-    """Return the absolute path that the user means.
-
-    Raises:
-        UserError: It is empty, there is no such user, or the current folder is gone.
-    """
-    if not text.strip():
-        raise ProfileError(f"{option} is empty.", hint="Name a folder.")
-    path = expanded(text)
-    return path if path.is_absolute() else _current_folder() / path
-
-
-def _current_folder() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise ProfileError(
-            "The current folder is not there any more.", hint="Change to another folder, or give whole paths."
-        ) from None
-
-
-def _with_steps(profile: Profile, steps: str) -> Profile:
-    """Return the profile with another number of steps, and a warm-up that shrinks along."""
-    before = profile.training
-    without_warmup = changed(profile, {"training.steps": steps, "training.warmup_steps": 0}, origin="--steps")
-    num_steps = without_warmup.training.steps
-    warmup_steps = min(before.warmup_steps, before.warmup_steps * num_steps // before.steps)
-    return changed(without_warmup, {"training.warmup_steps": warmup_steps}, origin="--steps")
 
 
 def _dataset_dir(options: argparse.Namespace, profile: Profile, *, profile_dir: Path) -> Path:

@@ -24,6 +24,7 @@ class Job(Section):
         dataset_dir: Folder with pictures and captions.
         held_out_dir: Folder with pictures for the held-out loss; None splits some off the dataset.
         run_dir: The run folder, made by the trainer.
+        resume: Folder of a state that another run saved, from which this one goes on; None begins at step 0.
     """
 
     schema_version: Literal[1] = 1
@@ -32,3 +33,4 @@ class Job(Section):
     dataset_dir: Folder
     held_out_dir: Folder | None = None
     run_dir: Folder
+    resume: Folder | None = None

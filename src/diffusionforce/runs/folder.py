@@ -23,6 +23,8 @@ from diffusionforce.wire import Command, HeldOut, Message, Step, encode, readabl
 
 # Start times are read from a clock that may be corrected by a second while the process runs.
 _START_TOLERANCE_S = 2.0
+STATE_SUFFIX = "-state"
+"""Ends the names of folders in which a run saves all that it needs to be gone on with."""
 SPARE_BYTES = 64 * 1024
 """Space that a run sets aside, so that it can still say how it ended when the disk is full."""
 
@@ -184,6 +186,11 @@ class RunFolder:
         files = [path for path in self.checkpoints_dir.glob("*.safetensors") if path.is_file()]
         newest = max(files, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
         return newest.relative_to(self.root).as_posix() if newest else ""
+
+    def newest_state(self) -> Path | None:
+        """Return the newest state that the run saved beside its LoRA files; None if it saved none."""
+        folders = [path for path in self.checkpoints_dir.glob(f"*{STATE_SUFFIX}") if path.is_dir()]
+        return max(folders, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
 
     def num_samples(self) -> int:
         """Return how many sample files there are."""

@@ -9,6 +9,7 @@ from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.modules import LIBRARIES_HINT
 from diffusionforce.engines.musubi.readiness import require_ready
+from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.errors import EngineError
@@ -47,6 +48,7 @@ class MusubiEngine:
         _require_card(job, title=family.title)
         require_libraries()
         require_ready(job)
+        require_state(job)
 
     def train(
         self,

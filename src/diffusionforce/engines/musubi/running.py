@@ -106,6 +106,7 @@ class MusubiRun:
                 output_dir=self.output.checkpoints_dir,
                 output_name=lora_name(self.job),
                 sample_prompts=prompts,
+                resume=self.job.resume,
             ),
             memory=self._memory(),
             file_precision=ready.file_precision,

@@ -36,7 +36,7 @@ from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
 from diffusionforce.engines.pocket.text import TextEncoder
 from diffusionforce.engines.pocket.weights import check_weights, load_base
-from diffusionforce.errors import CardMemoryError, ProfileError
+from diffusionforce.errors import CardMemoryError, ProfileError, RunFolderError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.aside import SampleRoom, drop_locals
 from diffusionforce.pipeline.placement import Placement
@@ -63,6 +63,11 @@ class PocketEngine:
         rank = profile.lora.rank
         _require(rank <= config.width, "lora.rank", rank, f"{config.width} or less, the width of the model")
         choose_devices(profile.devices.use, num_blocks=config.num_blocks)
+        if job.resume is not None:
+            raise RunFolderError(
+                "The pocket model cannot go on from a saved state: its runs save LoRA files only.",
+                hint="Train it from the start; that takes minutes.",
+            )
 
     def train(
         self,

@@ -29,11 +29,13 @@ from tests.support import fake_forecasting, forecasts
 from diffusionforce.gui import background, forecaster, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.pages.datasets import DatasetsPage
+from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.sample_grid import Cell
+from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder
-from diffusionforce.wire import Checkpoint, Failed, Sample, Step, StreamDecoder, encode
+from diffusionforce.wire import Checkpoint, Failed, Paused, Sample, Step, StreamDecoder, encode
 from diffusionforce.wire.forecast import Forecast
 
 LIVE_SHARE = 0.72
@@ -274,6 +276,43 @@ def _rig(window: Window, _runs: dict[str, Path]) -> None:
     wait(9000)
 
 
+def _queue(window: Window, runs: dict[str, Path]) -> None:
+    """Show a run that goes on, two that wait, and those that were."""
+    _run("live")(window, runs)
+    job = read_job(runs["done"] / "job.toml")
+    for title, steps in (("LoRAnne, longer", 900), ("Rolwayne with a rather long name that has to be shortened", 300)):
+        training = job.profile.training.model_copy(update={"steps": steps})
+        profile = job.profile.model_copy(update={"title": title, "training": training})
+        window.queue.add(job.model_copy(update={"profile": profile, "run_dir": runs["done"].parent / "new"}))
+    window.go("history")
+    wait(SETTLE_MS)
+    _forget_queue(runs)
+
+
+def _forget_queue(runs: dict[str, Path]) -> None:
+    (runs["done"].parents[1] / "queue.json").unlink(missing_ok=True)
+
+
+def _compare_runs(window: Window, runs: dict[str, Path]) -> None:
+    window.go("history")
+    wait(SETTLE_MS)
+    page = window.place("history")
+    assert isinstance(page, HistoryPage)
+    for line in page.past_rows:
+        line.chosen.setChecked(line.run.root in {runs["done"], runs["stopped"]})
+    page.compare.click()
+    wait_until(lambda: not page.pane.is_reading)
+    wait(SETTLE_MS)
+
+
+def _paused(window: Window, runs: dict[str, Path]) -> None:
+    _run("live")(window, runs)
+    wait(SETTLE_MS)
+    if window.session is not None:
+        window.session.model.feed(Paused(paused=True, step=window.session.model.step))
+        window.run_place.live.refresh()
+
+
 SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "run-plan": _plan,
     "run-plan-refused": _plan_refused,
@@ -305,6 +344,9 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "datasets": _datasets,
     "profiles": _place("profiles"),
     "history": _place("history"),
+    "queue": _queue,
+    "compare-runs": _compare_runs,
+    "run-paused": _paused,
     "history-empty": _history_empty,
     "rig": _rig,
     "settings": _place("settings"),

@@ -160,6 +160,7 @@ class Window(QWidget):
         page.show_session(self.session)
         page.open_asked.connect(self.open_run)
         page.gallery_asked.connect(self._open_in_gallery)
+        page.start_asked.connect(self.start_run)
         page.run_asked.connect(self._plan_run)
         return page
 

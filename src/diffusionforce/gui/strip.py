@@ -74,8 +74,9 @@ class RigStrip(QFrame):
             self._name.set_text("Idle")
             self._state.set_text(f"last run: {model.outcome.word.lower()}")
             return
-        self._icon.set("play", "ok")
-        self._name.set_text("Training" if self._compact else title)
+        self._icon.set(*(("pause", "warn") if model.is_paused else ("play", "ok")))
+        short = "Paused" if model.is_paused else "Training"
+        self._name.set_text(short if self._compact else title)
         left = f" · {words.duration(model.eta_s)} left" if model.eta_s is not None else ""
         doing = (
             f"step {model.step:,} of {model.num_steps:,}" if model.phase == "training" else model.phase_words.lower()

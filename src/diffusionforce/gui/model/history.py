@@ -23,11 +23,18 @@ class PastRun:
         root: The folder.
         state: How far it came and how it ended; a run whose process is gone has crashed.
         picture: Its newest sample, None where there is none.
+        resumes_from: Folder of the newest state that it saved, None where it saved none.
     """
 
     root: Path
     state: RunState
     picture: Path | None
+    resumes_from: Path | None = None
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether another run can go on where this one ended."""
+        return self.resumes_from is not None and self.state.state not in {"running", "done"}
 
     @property
     def seconds(self) -> float | None:
@@ -65,7 +72,8 @@ def read_history(root: Path) -> list[PastRun]:
             continue
         paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
         samples = [path for path in paths if path.suffix.lower() in PICTURES]
-        found.append(PastRun(root=folder.root, state=state, picture=max(samples, default=None)))
+        picture = max(samples, default=None)
+        found.append(PastRun(root=folder.root, state=state, picture=picture, resumes_from=folder.newest_state()))
     return found
 
 

@@ -122,7 +122,7 @@ class CompareRunsPane(QWidget):
         if not self.all_settings.isChecked():
             rows = [setting for setting in rows if setting.differs]
         self._settings.setColumnStretch(0, 2)
-        for column_index, run in enumerate(self._runs, start=1):
+        for column_index, run in enumerate(self._runs if rows else (), start=1):
             self._settings.addWidget(Label(run.letter, "strong", tone=LINE_COLOURS[column_index - 1]), 0, column_index)
             self._settings.setColumnStretch(column_index, 3)
         for index, setting in enumerate(rows, start=1):

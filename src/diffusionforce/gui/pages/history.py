@@ -33,8 +33,8 @@ class HistoryPage(Page):
 
     open_asked = Signal(Path)
     gallery_asked = Signal(Path)
-    resume_asked = Signal(Path)
     run_asked = Signal()
+    start_asked = Signal(object)
 
     def __init__(self, store: PictureStore, desk: QueueDesk) -> None:
         super().__init__()
@@ -144,6 +144,8 @@ class HistoryPage(Page):
         note = history.all_done_words(self._times(waiting, going), now=datetime.now())
         if waiting and self._desk.is_held:
             note = f"{words.count(len(waiting), 'run')} waiting. The queue is paused."
+        if in_pane:
+            note = "Runs side by side"
         self.header.set_title(TITLE, note or (f"{words.count(len(self._past), 'run')} so far" if self._past else ""))
         held = self._desk.is_held
         self.hold.set_text("Go on after this run" if held else "Pause after this run", icon="play" if held else "pause")
@@ -212,6 +214,8 @@ class HistoryPage(Page):
         root, title = run.root, run.state.title
         line.chosen.setChecked(root in self._chosen)
         line.chosen.toggled.connect(lambda on: self._choose(root, on))
+        if run.can_resume:
+            line.add_button("Resume", "", title, lambda: self._resume(run))
         line.add_button("Open", "", title, lambda: self.open_asked.emit(root))
         gallery = line.add_button("Gallery", "", title, lambda: self.gallery_asked.emit(root))
         gallery.allow(run.picture is not None, reason="This run has no samples.")
@@ -237,6 +241,19 @@ class HistoryPage(Page):
             return
         # Its own folder is taken.
         self._desk.add(job.model_copy(update={"run_dir": runs_root() / NEW_NAME}))
+
+    def _resume(self, run: PastRun) -> None:
+        """Go on from the newest state that the run saved: at once, or after the run that goes on."""
+        try:
+            job = read_job(RunFolder(run.root).job_path)
+        except UserError as error:
+            self._desk.failed.emit(error)
+            return
+        job = job.model_copy(update={"run_dir": runs_root() / NEW_NAME, "resume": run.resumes_from})
+        if self._going() is None:
+            self.start_asked.emit(job)
+        else:
+            self._desk.add(job)
 
     def _compare(self) -> None:
         order = {run.root: index for index, run in enumerate(self._past)}

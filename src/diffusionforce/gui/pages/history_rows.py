@@ -22,7 +22,9 @@ from diffusionforce.gui.widgets.layout import add, column, holder, row
 from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.runs import QueuedRun
 
-LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 104, 300, 220
+LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 104, 300, 210
+BUTTONS_PX = 224
+"""The same for all rows, so that their columns stand under each other."""
 LOOKS = {
     "running": ("Training", "ok", "play"),
     "done": ("Done", "ok", "ok"),
@@ -65,10 +67,12 @@ class RunRow(QFrame):
         facts = holder(column(None, self.bar, self.facts, None, gap=5))
         facts.setFixedWidth(FACTS_COMPACT_PX if compact else FACTS_PX)
         self.bar.hide()
-        self.buttons = row(gap=6)
+        self.buttons = row(None, gap=6)
+        buttons = holder(self.buttons)
+        buttons.setFixedWidth(BUTTONS_PX)
         names = column(self.name, self.note, gap=1)
         self.setLayout(
-            row(head, thumb, 2, (names, 1), chip_box, facts, self.buttons, gap=10, margins=(6, 8, 10, 8)),
+            row(head, thumb, 2, (names, 1), chip_box, facts, buttons, gap=10, margins=(6, 8, 10, 8)),
         )
 
     def add_button(self, text: str, icon: str, subject: str, act: Callable[[], object]) -> Button:

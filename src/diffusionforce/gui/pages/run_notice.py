@@ -87,7 +87,7 @@ class RunNotice(QWidget):
 
     @staticmethod
     def _next_words(model: RunModel) -> str:
-        if model.phase in {"sampling", "measuring", "stopping"}:
+        if model.phase in {"sampling", "measuring", "paused", "stopping"}:
             return model.phase_words
         due = model.next_sample_step
         if due is None or not model.job or not model.job.profile.samples.prompts:

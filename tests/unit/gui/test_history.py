@@ -1,0 +1,74 @@
+"""What the queue and the history say about runs, without a window."""
+
+from datetime import datetime
+from pathlib import Path
+
+from tests.gui import recorded
+
+from diffusionforce.gui.model import comparison, history
+from diffusionforce.runs import RunFolder
+
+
+def done(root: Path, **changes: object) -> history.PastRun:
+    """A run of 300 steps that took 124 s."""
+    state = recorded.run_folder(root, end="done").read_state().model_copy(update=changes)
+    return history.PastRun(root=root, state=state, picture=None)
+
+
+def test_runs_that_wait_are_timed_by_earlier_runs_of_their_profile(tmp_path: Path):
+    past = [done(tmp_path / "a"), done(tmp_path / "b", profile_name="other", step=1)]
+    jobs = [recorded.job(tmp_path, steps=steps) for steps in (300, 600)]
+    times = history.waiting_times(jobs, past, busy_s=60.0)
+    assert [(time.start_s, time.length_s) for time in times] == [(60.0, 124.0), (184.0, 248.0)]
+    now = datetime(2026, 1, 2, 10, 0)
+    assert times[1].words(now) == "starts about 10:03 · about 4 min 8 s"
+    assert history.all_done_words(times, now=now) == "2 runs waiting. All done about 10:07."
+
+
+def test_what_is_not_known_is_not_claimed(tmp_path: Path):
+    jobs = [recorded.job(tmp_path), recorded.job(tmp_path)]
+    times = history.waiting_times(jobs, [], busy_s=0.0)
+    assert [time.words(datetime(2026, 1, 2)) for time in times] == ["starts next", "starts after those before"]
+    assert history.all_done_words(times, now=datetime(2026, 1, 2)) == "2 runs waiting."
+    assert history.waiting_times(jobs, [done(tmp_path / "a")], busy_s=None)[0].start_s is None
+
+
+def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
+    folder = recorded.run_folder(tmp_path / "runs" / "run", end="stopped", upto=120)
+    (folder.root / "samples" / "z.mp4").write_bytes(b"")
+    (folder.root / "checkpoints" / "a-state").mkdir()
+    (run,) = history.read_history(tmp_path / "runs")
+    assert run.picture == folder.root / "samples" / "z.mp4"
+    assert run.can_resume and run.resumes_from == folder.root / "checkpoints" / "a-state"
+    assert run.facts() == "step 120 of 300"
+
+
+def runs(tmp_path: Path) -> list[comparison.ComparedRun]:
+    first = recorded.run_folder(tmp_path / "one", end="done").root
+    second = recorded.run_folder(tmp_path / "two", end="stopped", upto=120, steps=200).root
+    return comparison.read_runs([first, second])
+
+
+def test_settings_that_differ_come_first(tmp_path: Path):
+    rows = comparison.setting_rows(runs(tmp_path))
+    differing = [(row.name, row.values) for row in rows if row.differs]
+    assert differing == [("Training · steps", ("300", "200"))]
+    assert rows[0].differs and not rows[-1].differs
+
+
+def test_samples_are_matched_by_prompt_and_step(tmp_path: Path):
+    compared = runs(tmp_path)
+    assert comparison.common_steps(compared) == [0, 100]
+    newest = comparison.sample_rows(compared, step=None)
+    assert [found[0] for found in newest[0].pictures if found] == [300, 100]
+    at_100 = comparison.sample_rows(compared, step=100)
+    assert all(found is not None and found[1].is_file() for row in at_100 for found in row.pictures)
+    assert comparison.sample_rows(compared, step=300)[0].pictures[1] is None
+
+
+def test_a_run_without_its_job_can_be_compared(tmp_path: Path):
+    folder = RunFolder(recorded.run_folder(tmp_path / "one", end="done").root)
+    folder.job_path.unlink()
+    compared = [comparison.read_run(folder.root, "A"), *runs(tmp_path / "more")]
+    rows = comparison.setting_rows(compared)
+    assert all(row.values[0] == comparison.NOT_KNOWN for row in rows)

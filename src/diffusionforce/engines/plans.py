@@ -39,6 +39,8 @@ class RunPlan:
     """Blocks that live in RAM."""
     num_microbatches: int | None = None
     """Micro-batches of a step that the forecast counts on; None leaves it to the engine."""
+    weights: str = "bf16"
+    """Number format of the frozen weights, as the engine's forecast calls it; `fp8` is 8 bits."""
     words: str = ""
     """The way, for people: `split, bf16 weights, 4 micro-batches`."""
     mode: Literal["A", "B", "C"] = "A"

@@ -125,6 +125,7 @@ def run_plan(forecast: Forecast, way: Way) -> RunPlan:
         stage_of_chunk=way.card_of_chunk,
         paged=frozenset(way.paged_blocks),
         num_microbatches=way.num_microbatches,
+        weights=way.weights,
         words=way.words,
         mode=way.mode,
         bucket=phases["training"].words if "training" in phases else "",

@@ -41,6 +41,8 @@ def on_three_cards() -> Forecast:
 def test_the_engine_gets_what_was_planned_for_each_card_that_it_uses():
     made = on_three_cards()
     plan = run_plan(made, made.ways[0])
+    assert plan.weights == "bf16"
+    assert run_plan(made, made.ways[0].model_copy(update={"weights": "fp8"})).weights == "fp8"
     assert [(one.device, one.label) for one in plan.devices] == [("cuda:2", "GPU 2"), ("cuda:0", "GPU 0 (RTX 3090)")]
     assert [one.budget_bytes for one in plan.devices] == [7 * GIB, 20 * GIB]
     assert [one.planned_bytes for one in plan.devices] == [6 * GIB, 3 * GIB]

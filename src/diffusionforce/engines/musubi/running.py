@@ -108,20 +108,20 @@ class MusubiRun:
                 sample_prompts=prompts,
                 resume=self.job.resume,
             ),
-            memory=self._memory(),
+            memory=memory_use(self.plan),
             file_precision=ready.file_precision,
         )
-
-    def _memory(self) -> MemoryUse:
-        """Several cards have their blocks placed and paged by us; one card swaps them in the engine's own way."""
-        if self.plan is None:
-            return MemoryUse()
-        swapped = len(self.plan.paged) if len(self.plan.devices) == 1 else 0
-        # The plan names the number format of the weights in its words.
-        return MemoryUse(eight_bit="fp8" in self.plan.words, blocks_to_swap=swapped)
 
     def _announce(self, message: Message) -> None:
         """Report something that happens before the first step; a good moment to stop."""
         self.report(message)
         if self.controls.stop_requested:
             raise _StopAsked
+
+
+def memory_use(plan: RunPlan | None) -> MemoryUse:
+    """How the weights are held: several cards have blocks placed and paged by us, one swaps them in the engine's way."""
+    if plan is None:
+        return MemoryUse()
+    swapped = len(plan.paged) if len(plan.devices) == 1 else 0
+    return MemoryUse(eight_bit=plan.weights == "fp8", blocks_to_swap=swapped)

@@ -1,11 +1,16 @@
 """What a training by the engine decides before the engine is there."""
 
+import dataclasses
+
 import pytest
 import torch
 from tests.support.musubi_families import FAMILIES as TINY
 
+from diffusionforce.engines.musubi.arguments import MemoryUse
 from diffusionforce.engines.musubi.families import FAMILIES
+from diffusionforce.engines.musubi.running import memory_use
 from diffusionforce.engines.musubi.training import chain_of, free_bytes
+from diffusionforce.engines.plans import DevicePlan, RunPlan
 
 BY_TINY = {
     "wan21": "wan2.1-t2v-14b",
@@ -37,6 +42,14 @@ def test_what_is_split_is_what_was_tried_on_two_devices(tiny: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_family_has_a_chain_of_blocks(name: str) -> None:
     assert sum(blocks.count for blocks in chain_of(FAMILIES[name])) >= 10
+
+
+def test_weights_are_held_as_the_plan_says_whatever_its_words() -> None:
+    one, two = (tuple(DevicePlan(device=f"cuda:{index}", label="") for index in range(num)) for num in (1, 2))
+    plan = RunPlan(devices=two, chunk_sizes=(2, 2), stage_of_chunk=(0, 1), paged=frozenset({1}), words="not fp8")
+    assert memory_use(None) == memory_use(plan) == MemoryUse()
+    assert memory_use(dataclasses.replace(plan, weights="fp8")) == MemoryUse(eight_bit=True)
+    assert memory_use(dataclasses.replace(plan, devices=one)) == MemoryUse(blocks_to_swap=1)
 
 
 def test_a_processor_has_no_memory_for_text_encoders_of_its_own() -> None:

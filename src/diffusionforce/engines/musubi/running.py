@@ -120,7 +120,7 @@ class MusubiRun:
 
 
 def memory_use(plan: RunPlan | None) -> MemoryUse:
-    """How the weights are held: several cards have blocks placed and paged by us, one swaps them in the engine's way."""
+    """How weights are held: several cards have blocks placed and paged by us, one swaps them in the engine's way."""
     if plan is None:
         return MemoryUse()
     swapped = len(plan.paged) if len(plan.devices) == 1 else 0

@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,38 @@ def test_a_path_that_leaves_the_run_folder_is_refused(table: SampleTable, tmp_pa
     assert table.path(tmp_path, 1, 0) is None
     assert table.path(tmp_path, 5, 0) is None
     assert table.path(tmp_path, 0, 100) is None
+
+
+def test_a_prompt_that_is_changed_on_the_way_gets_a_row_of_its_own(table: SampleTable):
+    # Else one row would show pictures of two prompts, and nobody could tell what the training changed.
+    for index in (0, 1):
+        table.add(sample(0, index))
+    changed = sample(100, 0).model_copy(update={"prompt": "a dog", "num_prompts": 1})
+    table.add(changed)
+    assert [row.prompt for row in table.rows] == ["a cat", "LoRAnne, waving", "a dog"]
+    assert table.rows[0].paths.keys() == {0} and table.rows[2].paths.keys() == {100}
+    assert table.done_steps == [0, 100] and table.pending_step is None
+    assert table.progress(100) == (1, 1)
+
+
+def test_a_sample_that_is_drawn_again_counts_once(table: SampleTable):
+    for index in (0, 0, 1):
+        table.add(sample(0, index))
+    assert table.num_samples == 2 and table.done_steps == [0]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "a/../../b.png", "C:/b.png", "..\\b.png", "\\\\host\\b.png"])
+def test_paths_of_both_systems_are_looked_through(table: SampleTable, tmp_path: Path, path: str):
+    table.add(sample(0, 0, path=path))
+    assert table.path(tmp_path, 0, 0) is None
+
+
+def test_ten_thousand_samples_are_asked_for_in_no_time(table: SampleTable):
+    for step in range(5000):
+        for index in (0, 1):
+            table.add(sample(step, index))
+    table.steps  # noqa: B018 - worked out once.
+    start_s = time.perf_counter()
+    for _ in range(1000):
+        assert len(table.steps) == 5000 and table.num_samples == 10_000
+    assert time.perf_counter() - start_s < 0.2

@@ -1,7 +1,13 @@
-"""The samples of a run as a table: a row for each prompt, a column for each step."""
+"""The samples of a run as a table: a row for each prompt, a column for each step.
 
+A long run has ten thousand samples, and the window asks for the table with every repaint, so what is asked for often
+is counted along and not worked out anew.
+"""
+
+from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import lru_cache
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from diffusionforce.wire import Sample
 
@@ -25,61 +31,80 @@ class SampleTable:
     """Samples by prompt and step; the column that is being made is known before its pictures are there.
 
     Attributes:
-        rows: One a prompt, in the order of the profile.
+        rows: One a prompt, in the order of the profile; prompts that came later stand behind.
         trigger: Word that calls the trained subject, empty when the profile names none.
+        revision: Changes with every change of the table.
     """
 
     def __init__(self) -> None:
         self.rows: list[SampleRow] = []
         self.trigger = ""
+        self.revision = 0
         self._pending_step: int | None = None
         self._due: tuple[int, ...] = ()
+        self._drawn: Counter[int] = Counter()
+        self._expected: dict[int, int] = {}
+        self._steps: list[int] = []
+        self._done: list[int] = []
+        self._known_revision = -1
 
     def expect(self, prompts: tuple[str, ...], *, trigger: str, due: tuple[int, ...] = ()) -> None:
         """Name prompts and steps before the first sample, so that the table has its places at once."""
         self.trigger, self._due = trigger, due if prompts else ()
         for i, prompt in enumerate(prompts):
             self._row(i).prompt = prompt
+        self.revision += 1
 
     def add(self, sample: Sample) -> None:
-        """Take one sample."""
-        row = self._row(sample.prompt_index)
+        """Take one sample. A prompt that was changed on the way gets a row of its own."""
+        row = self._row_of(sample)
         row.prompt, row.seed = sample.prompt, sample.seed
+        if sample.step not in row.paths:
+            self._drawn[sample.step] += 1
         row.paths[sample.step] = sample.path
-        for index in range(sample.num_prompts):
-            self._row(index)
-        complete = sum(sample.step in r.paths for r in self.rows) >= sample.num_prompts
+        self._expected[sample.step] = sample.num_prompts
+        complete = self._drawn[sample.step] >= sample.num_prompts
         self._pending_step = None if complete else sample.step
+        self.revision += 1
 
     def start_column(self, step: int) -> None:
         """Note that samples of a step are being made."""
-        if step not in self.done_steps:
+        if not self._is_done(step) and self._pending_step != step:
             self._pending_step = step
+            self.revision += 1
 
     def pass_by(self, step: int) -> None:
         """Note that the training goes on at a later step, so that nothing of an earlier one is being made."""
         if self._pending_step is not None and step > self._pending_step:
             self._pending_step = None
+            self.revision += 1
 
     def finish(self) -> None:
         """Note that no more samples come."""
         self._pending_step, self._due = None, ()
+        self.revision += 1
 
     @property
     def steps(self) -> list[int]:
         """Steps that have a column, ascending: those with samples, the one being made, and those that are due."""
-        pending = set() if self._pending_step is None else {self._pending_step}
-        return sorted(self.drawn_steps | pending | set(self._due))
+        self._look()
+        return self._steps
 
     @property
     def drawn_steps(self) -> set[int]:
         """Steps with at least one sample."""
-        return {step for row in self.rows for step in row.paths}
+        return set(self._drawn)
+
+    @property
+    def last_drawn_step(self) -> int:
+        """The newest step with a sample, 0 while there is none."""
+        return max(self._drawn, default=0)
 
     @property
     def done_steps(self) -> list[int]:
         """Steps of which every prompt has its sample."""
-        return sorted(step for step in self.drawn_steps if all(step in row.paths for row in self.rows))
+        self._look()
+        return self._done
 
     @property
     def pending_step(self) -> int | None:
@@ -89,13 +114,17 @@ class SampleTable:
     @property
     def num_samples(self) -> int:
         """How many samples there are."""
-        return sum(len(row.paths) for row in self.rows)
+        return self._drawn.total()
+
+    def progress(self, step: int) -> tuple[int, int]:
+        """Return how many samples of a step there are, and how many there will be."""
+        return self._drawn[step], self._expected.get(step, len(self.rows))
 
     def latest(self) -> tuple[int, list[tuple[SampleRow, str]]]:
         """Return the newest step that has samples, and those: rows with their paths."""
-        if not self.drawn_steps:
+        if not self._drawn:
             return 0, []
-        step = max(self.drawn_steps)
+        step = self.last_drawn_step
         return step, [(row, row.paths[step]) for row in self.rows if step in row.paths]
 
     def lacks_trigger(self, row: SampleRow) -> bool:
@@ -107,12 +136,44 @@ class SampleTable:
         if not 0 <= row < len(self.rows):
             return None
         relative = self.rows[row].paths.get(step)
-        if not relative:
-            return None
-        path = (root / relative).resolve()
-        return path if path.is_relative_to(root.resolve()) else None
+        return _inside(root, relative) if relative else None
+
+    def _is_done(self, step: int) -> bool:
+        number, expected = self.progress(step)
+        return number > 0 and number >= expected
+
+    def _look(self) -> None:
+        if self._known_revision != self.revision:
+            self._known_revision = self.revision
+            pending = set() if self._pending_step is None else {self._pending_step}
+            self._steps = sorted(set(self._drawn) | pending | set(self._due))
+            self._done = sorted(step for step in self._drawn if self._is_done(step))
+
+    def _row_of(self, sample: Sample) -> SampleRow:
+        first = self._row(sample.prompt_index) if sample.prompt_index >= len(self.rows) else None
+        usual = first or self.rows[sample.prompt_index]
+        if usual.prompt in {"", sample.prompt} and usual.seed in {None, sample.seed}:
+            return usual
+        for row in self.rows:
+            if row.prompt == sample.prompt and row.seed in {None, sample.seed}:
+                return row
+        self.rows.append(SampleRow(prompt=sample.prompt))
+        return self.rows[-1]
 
     def _row(self, index: int) -> SampleRow:
         while len(self.rows) <= index:
             self.rows.append(SampleRow(prompt=""))
         return self.rows[index]
+
+
+@lru_cache(maxsize=16384)
+def _inside(root: Path, relative: str) -> Path | None:
+    """Return a path in a folder, None for one that leads out of it, whichever system wrote it."""
+    parts = (*PurePosixPath(relative).parts, *PureWindowsPath(relative).parts)
+    leads_out = ".." in parts or PurePosixPath(relative).is_absolute() or PureWindowsPath(relative).anchor
+    return None if leads_out else _resolved(root) / relative
+
+
+@lru_cache(maxsize=64)
+def _resolved(root: Path) -> Path:
+    return root.resolve()

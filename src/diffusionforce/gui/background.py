@@ -85,7 +85,7 @@ def run(
     owner: QObject,
     work: Callable[[], _T],
     *,
-    done: Callable[[_T], None],
+    done: Callable[[_T], object],
     failed: Callable[[UserError], None],
 ) -> None:
     """Do `work` on a thread, then call `done` or `failed` on the window's thread. Call on the window's thread.

@@ -67,6 +67,14 @@ class Preferences:
         """Folders chosen before, the newest first."""
         return [path for path in str(self._store.value("recent_datasets", "")).splitlines() if path]
 
+    def text(self, key: str) -> str:
+        """Return what a page wrote down under a key, empty for nothing."""
+        return str(self._store.value(key, ""))
+
+    def set_text(self, key: str, text: str) -> None:
+        """Write something down for the next start of the window."""
+        self._store.setValue(key, text)
+
     def save(self) -> None:
         """Write the file now."""
         self._store.sync()

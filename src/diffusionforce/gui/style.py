@@ -93,8 +93,11 @@ QPushButton[scale="big"] {{ min-height: 36px; padding: 0 18px; font-size: 14px; 
 QPushButton[scale="big"]:focus {{ min-height: 34px; padding: 0 17px; }}
 QPushButton[scale="small"] {{ min-height: 26px; padding: 0 10px; font-size: 12px; }}
 QPushButton[scale="small"]:focus {{ min-height: 24px; padding: 0 9px; }}
+QPushButton[scale="tiny"] {{ min-height: 18px; max-height: 18px; }}
 QPushButton[icon_only="1"] {{ padding: 0; min-width: 30px; max-width: 30px; }}
 QPushButton[icon_only="1"]:focus {{ padding: 0; min-width: 28px; max-width: 28px; }}
+QPushButton[icon_only="1"][scale="tiny"] {{ min-width: 22px; max-width: 22px; }}
+QPushButton[icon_only="1"][scale="tiny"]:focus {{ min-height: 18px; max-height: 18px; min-width: 20px; }}
 QPushButton[icon_only="1"][scale="small"] {{ min-width: 26px; max-width: 26px; }}
 """
 

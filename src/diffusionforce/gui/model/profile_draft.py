@@ -173,6 +173,11 @@ class ProfileDraft:
         """Return the text that a field has in the built-in profile."""
         return self._original_texts.get(name, "")
 
+    def default_text(self, name: str) -> str:
+        """Return the text of a field that a profile does not name; empty where it has to."""
+        field = fields_by_name()[name]
+        return "" if field.default is None else text_of(field, field.default)
+
     @property
     def kept_texts(self) -> dict[str, str]:
         """Texts that are not saved, for the next start of the window."""
@@ -200,17 +205,30 @@ class ProfileDraft:
             except NotReadableError as error:
                 self.problems[name] = _sentence(str(error))
         table["model"]["engine"] = self._engines.get(table["model"]["family"], self.saved.model.engine)
-        self.profile: Profile | None = None
+        profile = self._validated(table)
+        self.profile: Profile | None = profile if not self.problems else None
+        self.cautions = self._find_cautions(table)
+
+    def _validated(self, table: Mapping[str, Any]) -> Profile | None:
         try:
-            profile = Profile.model_validate(table)
+            return Profile.model_validate(table)
         except ValidationError as error:
             for problem in error.errors(include_url=False):
                 name = _field_of(problem)
                 self.problems.setdefault(name, _words_of(fields_by_name()[name], problem))
-        else:
-            self.profile = profile if not self.problems else None
-        usual = self.original or self.saved
-        self.cautions = setting_cautions.of(self.profile, usual=usual) if self.profile is not None else {}
+            return None
+
+    def _find_cautions(self, table: dict[str, Any]) -> dict[str, str]:
+        """Look for what is unusual also while something is wrong: there the value that is saved stands in."""
+        saved = self.saved.model_dump(mode="json")
+        for name in self.problems:
+            _put(table, name, _get(saved, name))
+        try:
+            profile = Profile.model_validate(table)
+        except ValidationError:
+            return {}
+        found = setting_cautions.of(profile, usual=self.original or self.saved)
+        return {name: sentence for name, sentence in found.items() if name not in self.problems}
 
 
 def texts_of(profile: Profile) -> dict[str, str]:

@@ -1,19 +1,24 @@
 """What a value means for this run, in a line under its field: `164 MB are trained`, `1 h 25 min on this PC`."""
 
 from diffusionforce.gui.model import words
-from diffusionforce.gui.model.setting_fields import SettingField
+from diffusionforce.gui.model.setting_fields import SettingField, plain_number
 from diffusionforce.job import Profile
 from diffusionforce.wire.forecast import Forecast
 
 
-def note(field: SettingField, profile: Profile | None, forecast: Forecast | None) -> str:
+def note(
+    field: SettingField, profile: Profile | None, forecast: Forecast | None, *, original: Profile | None = None
+) -> str:
     """Return the consequence of a value, or what the setting does where no consequence is known.
 
     Args:
         field: The setting.
         profile: The profile as it is edited; None while a value in it is wrong.
         forecast: The forecast of this profile; None while it is not known.
+        original: The built-in profile that it is a copy of, if there is one.
     """
+    if field.name == "training.learning_rate" and original is not None:
+        return f"usual: {plain_number(original.training.learning_rate)}"
     told = _consequence(field.name, profile, forecast) if profile is not None else ""
     return told or field.words.note or _first_clause(field.help)
 

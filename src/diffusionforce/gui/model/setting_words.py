@@ -35,7 +35,6 @@ def _more(label: str, unit: str = "", note: str = "", finds: str = "") -> Settin
 
 
 SECTIONS = {
-    "": "About",
     "model": "Model",
     "lora": "LoRA",
     "training": "Training",
@@ -44,13 +43,16 @@ SECTIONS = {
     "checkpoints": "LoRA files",
     "devices": "Devices",
     "memory": "Memory",
+    "": "About this profile",
+    "advanced": "Options of the engine",
 }
 """Titles of the tables of a profile, in the order of the page."""
 
 WORDS: dict[str, SettingWords] = {
     "title": _words("Name", note="what lists and runs call it"),
-    "description": _words("What it is for", note="a sentence or two, for you"),
-    "model.family": _words("Base model", finds="dit checkpoint base family architecture"),
+    "model.family": _words(
+        "Base model", note="what the LoRA will be for", finds="dit checkpoint family architecture"
+    ),
     "model.precision": _words("Precision", note="auto takes what your cards do best", finds="bf16 fp32 fp16 dtype"),
     "model.weights": _more("Weights file", note="empty: looked for", finds="dit safetensors path"),
     "model.files": _more("Other files of the model", note="vae = /path/to/file, one a line", finds="vae text encoder"),
@@ -58,7 +60,7 @@ WORDS: dict[str, SettingWords] = {
     "lora.alpha": _words("Strength (alpha)", note="equal to rank keeps it neutral", finds="network_alpha scale"),
     "lora.dropout": _more("Dropout", note="0 is off; 0.1 can help few pictures", finds="network_dropout regularise"),
     "training.steps": _words("Steps", "steps", finds="max_train_steps length duration epochs iterations"),
-    "training.learning_rate": _words("Learning rate", note="usual: 0.0001", finds="lr speed"),
+    "training.learning_rate": _words("Learning rate", note="how far each step goes", finds="lr speed"),
     "training.batch_size": _words("Pictures at a time", note="more needs more memory", finds="batch size vram"),
     "training.gradient_accumulation": _words(
         "Added up before a step", "batches", note="two or more keep both cards busy", finds="micro-batch accumulate"
@@ -98,7 +100,10 @@ WORDS: dict[str, SettingWords] = {
     "devices.use": _more("Devices", note="auto, cpu, or cuda:0, cuda:1", finds="gpu cards cuda"),
     "memory.reserve_gb": _more("Left free on each card", "GB", note="empty: chosen for you", finds="vram reserve"),
     "memory.budget_gb": _more("Most of each card", "GB", note="empty: no limit", finds="vram budget limit"),
-    "advanced": _more("Options of the engine", finds="musubi pass-through extra arguments options"),
+    "description": _words("What it is for", note="a sentence or two, for you"),
+    "advanced": _more(
+        "Passed on as they are", note="option = value, one a line", finds="musubi pass-through extra options"
+    ),
 }
 """Words of every setting, by dotted name, in the order of the page."""
 

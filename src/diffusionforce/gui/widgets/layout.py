@@ -92,6 +92,9 @@ class Scroller(QScrollArea):
     def _fit(self) -> None:
         if self._content.hasHeightForWidth():
             self._content.setMinimumHeight(self._content.heightForWidth(self.viewport().width()))
+        else:
+            # What was needed before the last wrapped label went must not stay.
+            self._content.setMinimumHeight(0)
 
 
 def scrolling(widget: QWidget, *, name: str = "") -> Scroller:

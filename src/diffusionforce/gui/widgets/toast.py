@@ -5,7 +5,8 @@ They are never the only place of an error. At most three are in sight; one that 
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from diffusionforce.gui.widgets.buttons import Button
@@ -20,6 +21,8 @@ WIDTH_PX, MARGIN_PX = 400, 20
 class Toast(QFrame):
     """One message, with at most one thing to do about it."""
 
+    left = Signal()
+
     def __init__(self, tone: str, title: str, text: str, *, action: str = "", do: Callable[[], None] | None = None):
         super().__init__()
         self.setObjectName("toast")
@@ -32,13 +35,13 @@ class Toast(QFrame):
             texts.addWidget(Elided(text, "small"))
         add(layout, (texts, 1))
         self.act = Button(action, size="small")
-        self.act.setVisible(bool(action))
         if do is not None:
             self.act.clicked.connect(lambda: (self.leave(), do()))
         self.dismiss = Button("", "x", kind="ghost", size="small", tip="Dismiss")
         self.dismiss.clicked.connect(self.leave)
         add(layout, self.act, self.dismiss)
         self.setLayout(layout)
+        self.act.setVisible(bool(action))
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(STAY_MS)
@@ -50,9 +53,10 @@ class Toast(QFrame):
         """Go away."""
         self._timer.stop()
         self.hide()
+        self.left.emit()
         self.deleteLater()
 
-    def enterEvent(self, event) -> None:
+    def enterEvent(self, event: QEnterEvent) -> None:
         """Stay while somebody reads."""
         super().enterEvent(event)
         self._timer.stop()
@@ -68,6 +72,7 @@ class Toasts(QWidget):
 
     def __init__(self, page: QWidget) -> None:
         super().__init__(page)
+        self._page = page
         self.setObjectName("clear")
         self._stack = QVBoxLayout(self)
         self._stack.setContentsMargins(0, 0, 0, 0)
@@ -85,7 +90,7 @@ class Toasts(QWidget):
     ) -> Toast:
         """Show a message."""
         toast = Toast(tone, title, text, action=action, do=do)
-        toast.destroyed.connect(lambda: QTimer.singleShot(0, self, self._place))
+        toast.left.connect(self._place)
         self._stack.addWidget(toast)
         shown = self.shown
         for old in shown[:-MAX_SHOWN]:
@@ -100,12 +105,12 @@ class Toasts(QWidget):
         return [toast for toast in self.findChildren(Toast) if not toast.isHidden()]
 
     def _place(self) -> None:
-        parent = self.parentWidget()
         if not self.shown:
             self.hide()
             return
         self.adjustSize()
-        self.move(parent.width() - self.width() - MARGIN_PX, parent.height() - self.height() - self._bottom_px)
+        at = self._page.width() - self.width() - MARGIN_PX, self._page.height() - self.height() - self._bottom_px
+        self.move(*at)
         self.raise_()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

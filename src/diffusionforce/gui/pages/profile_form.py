@@ -1,0 +1,212 @@
+"""The form of a profile: a card for each table, fields in columns, and what is rarely changed folded under Advanced."""
+
+from collections.abc import Iterator, Mapping
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.profile_draft import ProfileDraft, fields_by_name
+from diffusionforce.gui.model.setting_fields import SettingField
+from diffusionforce.gui.model.setting_notes import note
+from diffusionforce.gui.model.setting_words import SECTIONS
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.layout import column, holder
+from diffusionforce.gui.widgets.notices import Empty
+from diffusionforce.gui.widgets.setting_box import SettingBox
+from diffusionforce.wire.forecast import Forecast
+
+COLUMNS = 3
+# Below this width three columns leave no room for the words under a field.
+NARROW_PX = 620
+
+
+class FieldGrid(QGridLayout):
+    """Fields in columns; wide ones take a row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setHorizontalSpacing(16)
+        self.setVerticalSpacing(10)
+        self._shown: tuple[object, ...] = ()
+
+    def arrange(self, boxes: list[SettingBox], columns: int) -> None:
+        """Put boxes into the grid, and only those."""
+        state = (*boxes, columns)
+        if state == self._shown:
+            return
+        self._shown = state
+        while self.count():
+            self.takeAt(0)
+        for i in range(COLUMNS):
+            self.setColumnStretch(i, 1 if i < columns else 0)
+        at = 0
+        for box in boxes:
+            if box.is_wide and at % columns:
+                at += columns - at % columns
+            span = columns if box.is_wide else 1
+            self.addWidget(box, at // columns, at % columns, 1, span)
+            at += span
+
+
+class ProfileForm(QWidget):
+    """Shows a draft; reports what is typed."""
+
+    edited = Signal(str, str)
+    left = Signal(str)
+    reset_asked = Signal(str)
+
+    def __init__(self, families: Mapping[str, str]) -> None:
+        """Build the form.
+
+        Args:
+            families: Families of models and what people call them.
+        """
+        super().__init__()
+        self.setObjectName("clear")
+        self._columns, self._wanted = COLUMNS, ""
+        self.boxes: dict[str, SettingBox] = {}
+        for name, field in fields_by_name().items():
+            if name == "title":
+                continue  # It stands over the form, and is changed by renaming.
+            box = self.boxes[name] = SettingBox(field, choices=_choices(field, families))
+            box.setParent(self)
+            box.edited.connect(self.edited)
+            box.left.connect(self.left)
+            box.reset_asked.connect(self.reset_asked)
+        self._cards = {section: Card(tr(title), gap=8) for section, title in SECTIONS.items()}
+        self._grids = {section: FieldGrid() for section in SECTIONS}
+        self._folded_titles = {section: Label(tr(title), "caption") for section, title in SECTIONS.items()}
+        self._folded_grids = {section: FieldGrid() for section in SECTIONS}
+        self.fold = Button("Show", "chev-right", kind="ghost", size="small")
+        self.fold.setCheckable(True)
+        self.fold.clicked.connect(self._on_fold)
+        self._advanced = self._advanced_card()
+        self.nothing = Empty("search", "No setting is called that", "Try another word: lr, vram, cfg, seed.")
+        self.nothing.hide()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        for section, card in self._cards.items():
+            card.add(self._grids[section])
+            layout.addWidget(card)
+        layout.addWidget(self._advanced)
+        layout.addWidget(self.nothing, 1)
+        layout.addStretch(1)
+        self._arrange()
+
+    def _advanced_card(self) -> Card:
+        card = Card("Advanced", gap=8)
+        card.header.addWidget(self.fold)
+        body = column(gap=8)
+        for section in SECTIONS:
+            self._folded_titles[section].setContentsMargins(0, 6, 0, 0)
+            body.addWidget(self._folded_titles[section])
+            body.addLayout(self._folded_grids[section])
+        self._advanced_body = holder(body)
+        return card.add(self._advanced_body)
+
+    def look_for(self, wanted: str) -> None:
+        """Leave only the settings in sight that somebody looks for."""
+        self._wanted = wanted.strip()
+        self._arrange()
+
+    def set_folded(self, folded: bool) -> None:
+        """Fold the advanced settings, or show them."""
+        self.fold.setChecked(not folded)
+        self._on_fold()
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the advanced settings are folded."""
+        return not self.fold.isChecked()
+
+    def set_narrow(self, narrow: bool) -> None:
+        """Use fewer columns in a narrow window."""
+        self._columns = COLUMNS - 1 if narrow else COLUMNS
+        self._arrange()
+
+    def _on_fold(self) -> None:
+        shown = self.fold.isChecked()
+        self.fold.set_text(tr("Hide") if shown else tr("Show"), icon="chev-down" if shown else "chev-right")
+        self.fold.setAccessibleName(tr("Hide the advanced settings") if shown else tr("Show the advanced settings"))
+        self._arrange()
+
+    def _arrange(self) -> None:
+        found = {name: box for name, box in self.boxes.items() if not self._wanted or box.field.matches(self._wanted)}
+        is_open = self.fold.isChecked() or bool(self._wanted)
+        for name, box in self.boxes.items():
+            box.setVisible(name in found and (box.field.words.essential or is_open))
+        for section in SECTIONS:
+            here = [box for box in found.values() if _section(box.field) == section and box.field.words.essential]
+            self._grids[section].arrange(here, self._columns)
+            self._cards[section].setVisible(bool(here))
+            more = [box for box in found.values() if _section(box.field) == section and not box.field.words.essential]
+            self._folded_grids[section].arrange(more if is_open else [], self._columns)
+            self._folded_titles[section].setVisible(bool(more) and is_open)
+        advanced = [name for name, box in found.items() if not box.field.words.essential]
+        self._advanced.setVisible(bool(advanced))
+        self._advanced_body.setVisible(is_open)
+        self.fold.setVisible(not self._wanted)
+        self.nothing.setVisible(not found)
+
+    def show_draft(self, draft: ProfileDraft, *, can_edit: bool, forecast: Forecast | None) -> None:
+        """Show texts, complaints and consequences of a draft."""
+        changed = set(draft.changed)
+        for name, box in self.boxes.items():
+            box.show_text(draft.text(name))
+            box.allow(can_edit)
+            original = _in_words(box.field, draft.original_text(name)) if name in changed else None
+            box.show_state(
+                problem=draft.problems.get(name, ""),
+                caution=draft.cautions.get(name, ""),
+                note=tr(note(box.field, draft.profile, forecast, original=draft.original)),
+                changed_from=original,
+            )
+        self._show_advanced(draft)
+
+    def _show_advanced(self, draft: ProfileDraft) -> None:
+        names = [name for name, box in self.boxes.items() if not box.field.words.essential]
+        usual = sum(_is_default(self.boxes[name].field, draft) for name in names)
+        own = len(names) - usual
+        said = f"{len(names)} settings, all at their defaults" if not own else f"{len(names)} settings, {own} set"
+        wrong = sum(name in draft.problems for name in names)
+        if wrong:
+            said = f"{len(names)} settings, {wrong} to fix"
+        self._advanced.note.set_text(said, tone="err" if wrong else "")
+
+    def focus_on(self, name: str) -> None:
+        """Bring a setting into sight and put the cursor there."""
+        box = self.boxes.get(name)
+        if box is None:
+            return
+        if not box.field.words.essential and self.is_folded:
+            self.set_folded(False)
+        box.control.setFocus()
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the settings in the order of the page."""
+        return iter(self.boxes)
+
+
+def _section(field: SettingField) -> str:
+    return field.name if field.name in SECTIONS else field.section
+
+
+def _choices(field: SettingField, families: Mapping[str, str]) -> Mapping[str, str]:
+    if field.name == "model.family":
+        return dict(sorted(families.items(), key=lambda pair: pair[1].lower()))
+    return {value: field.choice_words(value) for value in field.choices}
+
+
+def _is_default(field: SettingField, draft: ProfileDraft) -> bool:
+    from_model = draft.default_text(field.name)
+    return draft.text(field.name) == from_model
+
+
+def _in_words(field: SettingField, text: str) -> str:
+    if field.kind == "switch":
+        return tr("On") if text == "true" else tr("Off")
+    return field.choice_words(text) if field.kind == "choice" else text

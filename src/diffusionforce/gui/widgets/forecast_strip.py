@@ -1,0 +1,52 @@
+"""A forecast in one line: verdict, a meter a card, the time."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame
+
+from diffusionforce.gui.model.forecast_strip import StripView
+from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.widgets.bars import MiniMeter
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.chip import Chip
+from diffusionforce.gui.widgets.labels import Elided, Label
+from diffusionforce.gui.widgets.layout import add, clear, row
+
+HEIGHT_PX = 44
+
+
+class ForecastStrip(QFrame):
+    """Shows a `StripView`."""
+
+    retry_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("sub")
+        self.setFixedHeight(HEIGHT_PX)
+        self._chip = Chip(tr("Checking"), "info", "clock")
+        self._meters = row(gap=18)
+        self.sentence = Elided("", "small")
+        self.retry = Button("Try again", "refresh", size="small")
+        self.retry.clicked.connect(self.retry_asked)
+        self._shown: StripView | None = None
+        layout = row(Label(tr("Forecast"), "strong"), gap=12, margins=(12, 0, 8, 0))
+        add(layout, self._chip, self._meters, (self.sentence, 1), self.retry)
+        self.setLayout(layout)
+
+    def show_view(self, view: StripView) -> None:
+        """Show another forecast."""
+        if view == self._shown:
+            return
+        if self._shown is None or view.meters != self._shown.meters:
+            clear(self._meters)
+            for meter in view.meters:
+                widget = MiniMeter(meter.label, meter.index)
+                widget.show_reading(meter.share, meter.text, spoken=meter.spoken)
+                self._meters.addWidget(widget)
+        self._shown = view
+        self._chip.setVisible(bool(view.word))
+        self._chip.set(tr(view.word), view.tone, view.icon)
+        self.sentence.set_text(view.sentence)
+        self.retry.setVisible(view.can_retry)
+        self.setToolTip(view.tip)
+        self.setAccessibleName(f"{tr('Forecast')}: {tr(view.word)}. {view.sentence}")

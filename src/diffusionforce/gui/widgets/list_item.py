@@ -11,9 +11,10 @@ from diffusionforce.gui.widgets.focus import shows_ring
 class ListItem(QAbstractButton):
     """A line that can be chosen."""
 
-    def __init__(self, name: str, note: str, *, icon: str = "", mark: str = "") -> None:
+    def __init__(self, name: str, note: str, *, icon: str = "", mark: str = "", tone: str = "") -> None:
+        """Make a line; `tone` colours its mark."""
         super().__init__()
-        self._note, self._icon, self._mark = note, icon, mark
+        self._note, self._icon, self._mark, self._tone = note, icon, mark, tone or "text3"
         self._picture: QPixmap | None = None
         self.setText(name)
         self.setCheckable(True)
@@ -60,7 +61,7 @@ class ListItem(QAbstractButton):
         ink = "text2" if chosen else "text3"
         paint.text(painter, QRectF(left, 27, width, 16), self._note, font=theme.font(11), colour=ink)
         if self._mark:
-            icons.paint(painter, self._mark, QRectF(self.width() - 24, 18, 16, 16), theme.current().text3)
+            icons.paint(painter, self._mark, QRectF(self.width() - 24, 18, 16, 16), theme.colour(self._tone).name())
         if shows_ring(self):
             paint.ring(painter, rect)
         painter.end()

@@ -29,10 +29,11 @@ from tests.support import fake_forecasting, forecasts
 from diffusionforce.gui import background, forecaster, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.pages.datasets import DatasetsPage
+from diffusionforce.gui.pages.gallery import COMPARE, FAVOURITES, STRIP
 from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
-from diffusionforce.gui.widgets.sample_grid import Cell
+from diffusionforce.gui.widgets.sample_layout import Cell
 from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Checkpoint, Failed, Paused, Sample, Step, StreamDecoder, encode
@@ -239,10 +240,40 @@ def _large(window: Window, runs: dict[str, Path]) -> None:
     window.gallery.grid.opened.emit()
 
 
+def _strip(window: Window, runs: dict[str, Path]) -> None:
+    _gallery("done")(window, runs)
+    window.gallery.tabs.choose(STRIP)
+    window.gallery._on_tab(STRIP)
+
+
+def _favourites(window: Window, runs: dict[str, Path]) -> None:
+    _gallery("done")(window, runs)
+    gallery = window.gallery
+    for cell in (Cell(0, 3), Cell(1, 2), Cell(2, 3)):
+        if gallery._favourites is not None and len(gallery._favourites) < 3:
+            gallery._toggle_mark(cell)
+    gallery.tabs.choose(FAVOURITES)
+    gallery._on_tab(FAVOURITES)
+
+
+def _prompts(window: Window, runs: dict[str, Path]) -> None:
+    _gallery("live")(window, runs)
+    window.gallery.bar.edit.click()
+
+
+def _files(window: Window, runs: dict[str, Path]) -> None:
+    _gallery("done")(window, runs)
+    gallery = window.gallery
+    if gallery._favourites is not None and not len(gallery._favourites):
+        gallery._toggle_mark(Cell(0, 1))
+    gallery.files.show_details(gallery.files.boxes[0])
+    wait_until(lambda: gallery.files.desk.info(gallery.files.boxes[0].path) is not None)
+
+
 def _compare(window: Window, runs: dict[str, Path]) -> None:
     _gallery("done")(window, runs)
-    window.gallery.tabs.choose(1)
-    window.gallery.tabs.chosen.emit(1)
+    window.gallery.tabs.choose(COMPARE)
+    window.gallery.tabs.chosen.emit(COMPARE)
     window.gallery.compare.choose(row=0)
 
 
@@ -340,6 +371,10 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "gallery-done": _gallery("done"),
     "gallery-large": _large,
     "gallery-compare": _compare,
+    "gallery-strip": _strip,
+    "gallery-favourites": _favourites,
+    "gallery-prompts": _prompts,
+    "gallery-files": _files,
     "gallery-empty": _gallery_empty,
     "datasets": _datasets,
     "profiles": _place("profiles"),

@@ -1,15 +1,24 @@
 """The Gallery place, as it grows and as it is looked through."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
+from safetensors.numpy import save_file
 from tests.gui import recorded
+from tests.support.clips import video
 
+from diffusionforce.gui.lora_desk import LoraDesk
+from diffusionforce.gui.model.favourites import Favourites
+from diffusionforce.gui.pages.gallery import COMPARE, FAVOURITES, STRIP
 from diffusionforce.gui.shell import Window
-from diffusionforce.gui.widgets.sample_grid import Cell
-from diffusionforce.wire import encode
+from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.sample_layout import Cell
+from diffusionforce.job import Job
+from diffusionforce.wire import Command, encode
 
 WAIT_MS = 20_000
 
@@ -85,7 +94,7 @@ def test_before_and_after_share_the_frame(done: Window, qtbot: QtBot):
 
 
 def test_files_are_listed_with_the_best_one_marked(done: Window):
-    names = [label.text() for label in done.gallery.files.findChildren(type(done.gallery._bar_step))]
+    names = [label.text() for label in done.gallery.files.findChildren(Label)]
     assert "Step 300" in names
     assert "newest, lowest held-out loss" in names
 
@@ -93,8 +102,8 @@ def test_files_are_listed_with_the_best_one_marked(done: Window):
 def test_an_earlier_run_can_be_looked_at(done: Window, qtbot: QtBot, home: Path):
     other = recorded.run_folder(home / "runs" / "2026-01-02-100000-pocket-demo", end="stopped", upto=120)
     done.go("gallery")
+    qtbot.waitUntil(lambda: done.gallery.runs.findData(str(other.root)) >= 0, timeout=WAIT_MS)
     index = done.gallery.runs.findData(str(other.root))
-    assert index >= 0
     assert done.gallery.runs.itemText(
         index
     ) == "Pocket demo · 2 Jan 10:00" or "Pocket demo" in done.gallery.runs.itemText(index)
@@ -112,9 +121,11 @@ def test_a_sample_whose_file_is_gone_does_no_harm(done: Window, qtbot: QtBot):
     for path in (session.root / "samples").glob("*.png"):
         path.unlink()
     done.store._kept.clear()
-    done.gallery.grid.viewport().update()
-    qtbot.wait(300)
-    assert done.gallery.grid._waiting_words(0, 0, session.root / "samples/step-000000-00.png") == "file is gone"
+    grid, gone = done.gallery.grid, session.root / "samples/step-000000-00.png"
+    grid.viewport().update()
+    edge = grid.picture_edge_px(grid.layout_now)
+    qtbot.waitUntil(lambda: done.store.is_broken(gone.resolve(), edge_px=edge), timeout=WAIT_MS)
+    assert grid._waiting_words(0, 0, gone.resolve(), edge) == "file is gone"
 
 
 @pytest.mark.parametrize("width", [1440, 1700])
@@ -128,3 +139,125 @@ def test_a_table_of_few_columns_leaves_no_room_empty(done: Window, qtbot: QtBot,
     files_begin = files.mapTo(done, files.rect().topLeft()).x()
     assert 0 < files_begin - table_ends <= 40
     assert files.mapTo(done, files.rect().topRight()).x() == pytest.approx(width - 24, abs=2)
+
+
+def test_a_favourite_is_kept_beside_the_run_and_can_be_taken_away(done: Window, qtbot: QtBot):
+    gallery, session = done.gallery, done.session
+    assert session is not None
+    gallery.grid.choose(Cell(1, 2))
+    qtbot.keyClick(gallery.grid, Qt.Key.Key_F)
+    assert Favourites(session.root).paths == ("samples/step-000200-01.png",)
+    assert gallery.bar.favourite.accessibleName() == "Not a favourite"
+    gallery.tabs.choose(FAVOURITES)
+    gallery._on_tab(FAVOURITES)
+    assert gallery.wall.isVisible() and len(gallery.wall._pictures) == 1
+    gallery.wall.opened.emit(0)
+    assert gallery.large.isVisible() and gallery.large.cell == Cell(1, 2)
+    qtbot.keyClick(gallery.large, Qt.Key.Key_Escape)
+    qtbot.keyClick(gallery.wall, Qt.Key.Key_F)
+    assert gallery._no_marks.isVisible() and len(Favourites(session.root)) == 0
+
+
+def test_marks_that_cannot_be_kept_are_said(done: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch):
+    def refuse(path: Path, content: bytes) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("diffusionforce.gui.model.favourites.write_whole", refuse)
+    done.gallery.grid.choose(Cell(0, 0))
+    qtbot.keyClick(done.gallery.grid, Qt.Key.Key_F)
+    assert done.gallery._problem.count() == 1
+
+
+def test_the_film_strip_runs_over_the_steps(done: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch):
+    gallery = done.gallery
+    gallery.tabs.choose(STRIP)
+    gallery._on_tab(STRIP)
+    strip = gallery.strip
+    assert strip._steps() == [0, 100, 200, 300] and strip.strip.index == 3
+    qtbot.keyClick(strip.strip, Qt.Key.Key_Home)
+    qtbot.keyClick(strip.strip, Qt.Key.Key_Down)
+    assert strip.prompts.currentIndex() == 1 and strip._step.text() == "Before training"
+    qtbot.waitUntil(lambda: strip.stage._picture is not None, timeout=WAIT_MS)
+    strip._timer.setInterval(10)
+    qtbot.keyClick(strip, Qt.Key.Key_Space)
+    assert strip.is_playing
+    qtbot.waitUntil(lambda: not strip.is_playing, timeout=WAIT_MS)
+    assert strip.strip.index == 3
+
+
+def test_the_whole_screen_and_back(done: Window, qtbot: QtBot):
+    gallery = done.gallery
+    gallery.grid.choose(Cell(0, 1))
+    qtbot.mouseClick(gallery.bar.screen, Qt.MouseButton.LeftButton)
+    screen = gallery._screen
+    assert screen is not None and screen.isFullScreen() and gallery.large.window() is screen
+    qtbot.keyClick(gallery.large, Qt.Key.Key_Right)
+    qtbot.keyClick(gallery.large, Qt.Key.Key_Escape)
+    assert gallery._screen is None and gallery.large.window() is done and gallery.large.isVisible()
+    assert gallery.grid.cell == Cell(0, 2)
+    qtbot.keyClick(gallery.large, Qt.Key.Key_Escape)
+    assert gallery.grid.isVisible()
+
+
+def test_clips_play_where_they_are_and_side_by_side(window: Window, qtbot: QtBot, tmp_path: Path):
+    folder = recorded.run_folder(tmp_path / "run", end="done")
+    told = []
+    for line in folder.telemetry_path.read_bytes().splitlines(keepends=True):
+        told.append(line.replace(b".png", b".mp4") if b'"kind":"sample"' in line else line)
+    folder.telemetry_path.write_bytes(b"".join(told))
+    for picture in folder.samples_dir.glob("*.png"):
+        video(picture.with_suffix(".mp4"), num_frames=6)
+    window.open_run(folder.root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    window.go("gallery")
+    gallery = window.gallery
+    gallery.grid.choose(Cell(0, 1))
+    qtbot.waitUntil(lambda: gallery.grid._player.transport.is_playing, timeout=WAIT_MS)
+    gallery._compare_chosen()
+    assert gallery.tabs.index == COMPARE
+    compare = gallery.compare
+    qtbot.waitUntil(lambda: compare.transport.num_frames == 6 and all(compare._clips), timeout=WAIT_MS)
+    assert compare._bar.isVisible()
+    qtbot.keyClick(compare, Qt.Key.Key_Period)
+    assert compare.transport.index == 1
+    saved = compare.as_picture()
+    assert saved is not None and saved.width() > 2 * 90
+    window.go("run")
+    assert not compare.transport.is_playing
+
+
+def test_prompts_are_changed_for_the_next_samples(
+    window: Window, qtbot: QtBot, long_job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("slow")
+    window.start_run(long_job)
+    session = window.session
+    assert session is not None
+    qtbot.waitUntil(lambda: session.model.step > 0, timeout=WAIT_MS)
+    session.send(Command(command="sample"))
+    qtbot.waitUntil(lambda: session.model.samples.num_samples > 0, timeout=WAIT_MS)
+    window.go("gallery")
+    gallery = window.gallery
+    qtbot.mouseClick(gallery.bar.edit, Qt.MouseButton.LeftButton)
+    assert gallery.prompts.prompts == long_job.profile.samples.prompts
+    gallery.prompts.text.setPlainText("")
+    assert not gallery.prompts.draw.isEnabled()
+    gallery.prompts.text.setPlainText("a fox\n\n  a frog ")
+    qtbot.mouseClick(gallery.prompts.draw, Qt.MouseButton.LeftButton)
+    assert session.model.prompts == ("a fox", "a frog") and gallery.bar.isVisible()
+
+
+def test_a_file_is_looked_into_and_copied_by_the_real_child(qtbot: QtBot, tmp_path: Path):
+    desk = LoraDesk()
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(b"no LoRA")
+    with qtbot.waitSignal(desk.failed, timeout=60_000) as refused:
+        desk.copy(path, tmp_path, title="My run", step=5)
+    assert "a.safetensors" in str(refused.args[1].sentence)
+    save_file({"blocks.0.lora_A.weight": np.zeros((4, 8), np.float32)}, path, metadata={"steps": "5"})
+    with qtbot.waitSignal(desk.copied, timeout=60_000) as copied:
+        desk.copy(path, tmp_path, title="My run", step=5)
+    assert copied.args == [path, tmp_path / "my-run-step5.safetensors"]
+    assert copied.args[1].read_bytes() == path.read_bytes()
+    known = desk.info(path)
+    assert known is not None and known.metadata == {"steps": "5"}

@@ -134,6 +134,8 @@ class RunSession(QObject):
         """Send a command to the trainer: through its input where it is ours, else through the run folder."""
         if command.command == "stop":
             self.model.stop_asked = True
+        elif command.command == "prompts":
+            self.model.prompts = command.prompts or ()
         elif command.command in {"pause", "resume"}:
             self.model.pause_asked = command.command == "pause"
         self._touch()

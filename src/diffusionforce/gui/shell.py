@@ -140,7 +140,7 @@ class Window(QWidget):
         return place
 
     def _build_gallery(self) -> GalleryPage:
-        page = GalleryPage(self.store)
+        page = GalleryPage(self.store, self.preferences)
         page.run_asked.connect(self._plan_run)
         page.show_current(self.session)
         return page
@@ -318,6 +318,8 @@ class Window(QWidget):
         self.preferences.save()
         if self.session is not None and not self.leaves_run:
             self.session.close()
+        if "gallery" in self._built:
+            self.gallery.let_go()
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

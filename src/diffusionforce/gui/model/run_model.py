@@ -91,6 +91,8 @@ class RunModel:
         self.is_paused = False
         self.steps_s = 0.0
         self._recent_s: deque[float] = deque(maxlen=RECENT_STEPS)
+        self.prompts = job.profile.samples.prompts if job is not None else ()
+        """Of the samples to come."""
         if job is not None:
             before = [0] if job.profile.samples.before_training else []
             self.samples.expect(
@@ -143,6 +145,11 @@ class RunModel:
             self.preparing = None
             self.samples.finish()
             self.write_log(f"{result.title}. {result.sentence}")
+
+    @property
+    def takes_prompts(self) -> bool:
+        """Whether the engine of this run can change the prompts on the way."""
+        return self.job is not None and self.job.profile.model.engine == "pocket"
 
     def write_log(self, line: str) -> None:
         """Append a line to the log that the window shows; with the time, where it is heard as it happens."""
@@ -236,11 +243,11 @@ class RunModel:
 
     def _expect_samples(self, step: int) -> None:
         """Show that previews are being drawn as soon as they are due: the engine tells of each when it is done."""
-        if self.job is None or not self.job.profile.samples.prompts or self.outcome is not None:
+        if self.job is None or not self.prompts or self.outcome is not None:
             return
         is_due = step in self.sample_steps or (step == 0 and self.job.profile.samples.before_training)
         if is_due and step not in self.samples.done_steps:
-            self.preparing = Preparing(stage="samples", done=0, total=len(self.samples.rows), step=step)
+            self.preparing = Preparing(stage="samples", done=0, total=len(self.prompts), step=step)
             self.samples.start_column(step)
 
     def _take_step(self, message: Step) -> None:

@@ -1,29 +1,42 @@
-"""Before against after: two steps of one prompt under a slider, prompts to choose from at the right."""
+"""Before against after: two steps of one prompt under a slider, prompts to choose from at the right.
+
+Of clips, both sides show the same frame and share one transport.
+"""
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt, Slot
+from PySide6.QtGui import QHideEvent, QKeyEvent, QPixmap
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QVBoxLayout, QWidget
 
+from diffusionforce.gui import paint, theme
+from diffusionforce.gui.clips import Clip, ClipStore, Transport, is_clip, pixmap
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.compare_slider import CompareSlider
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
-from diffusionforce.gui.widgets.layout import clear, column, holder, row
+from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.list_item import ListItem
 from diffusionforce.gui.widgets.sample_grid import step_words
+from diffusionforce.gui.widgets.seek_bar import TransportBar
 
-EDGE_PX, THUMB_PX, LIST_PX = 1600, 160, 264
+EDGE_PX, CLIP_EDGE_PX, THUMB_PX, LIST_PX = 1600, 640, 160, 264
 
 
 class ComparePane(QWidget):
     """Compares two steps of one prompt."""
 
-    def __init__(self, store: PictureStore) -> None:
+    def __init__(self, store: PictureStore, clips: ClipStore) -> None:
         super().__init__()
         self.setObjectName("clear")
-        self._store = store
+        self._store, self._clip_store = store, clips
+        self._clips: tuple[Clip | None, Clip | None] = (None, None)
+        self.transport = Transport(self)
+        self.transport.moved.connect(self._show_pictures)
+        self._bar = TransportBar(self.transport)
+        self._bar.hide()
+        self._revision = -1
         self._table, self._root = SampleTable(), Path()
         self._row = 0
         self._known: tuple[object, ...] = ()
@@ -37,7 +50,18 @@ class ComparePane(QWidget):
         self._group.idClicked.connect(lambda index: self.choose(row=index))
         self._items: list[ListItem] = []
         self._build()
-        store.arrived.connect(lambda _path: self._show_pair())
+        store.arrived.connect(self._on_arrived)
+        clips.arrived.connect(self._on_clip)
+
+    @Slot(str)
+    def _on_arrived(self, _path: str) -> None:
+        if self.isVisible():
+            self._show_pair()
+
+    @Slot(str)
+    def _on_clip(self, _path: str) -> None:
+        if self.isVisible():
+            self._take_clips()
 
     def _build(self) -> None:
         for combo, name in ((self.left, "Left side"), (self.right, "Right side")):
@@ -45,18 +69,22 @@ class ComparePane(QWidget):
             combo.setMinimumWidth(150)
             combo.activated.connect(lambda _index: self._show_pair())
         prompts = Card("Prompts", gap=6)
-        prompts.add(self._list, None)
+        inner = holder(column(self._list, None, gap=0))
+        prompts.add((scrolling(inner, name="clear"), 1))
         prompts.setFixedWidth(LIST_PX)
         choice = row(Label("Left"), self.left, Icon("arrow"), Label("Right"), self.right, None)
         hint = Label("Drag, or press ← and →. Up and down change the prompt.", "muted")
         foot = row((self._prompt, 1), hint, gap=12)
-        picture = holder(column((self.slider, 1), foot, gap=10))
+        picture = holder(column((self.slider, 1), self._bar, foot, gap=10))
         self.setLayout(column(choice, (holder(row((picture, 1), prompts, gap=14)), 1), gap=12))
         self.setFocusProxy(self.slider)
 
     def show_table(self, table: SampleTable, root: Path) -> None:
         """Take another table, or the same one after it has grown; the choice stays where it can."""
-        self._table, self._root = table, root
+        is_same = table is self._table and root == self._root and table.revision == self._revision
+        if is_same and not self.isVisible():
+            return
+        self._table, self._root, self._revision = table, root, table.revision
         steps = sorted(table.drawn_steps)
         known = (str(root), tuple(steps), tuple(sample_row.prompt for sample_row in table.rows))
         if known != self._known:
@@ -96,24 +124,94 @@ class ComparePane(QWidget):
             self.right.setCurrentIndex(index)
         self._show_pair()
 
+    def _sides(self) -> tuple[int, int]:
+        return int(self.left.currentData() or 0), int(self.right.currentData() or 0)
+
+    def _paths(self) -> list[Path | None]:
+        return [self._table.path(self._root, self._row, step) for step in self._sides()]
+
     def _show_pair(self) -> None:
         if not self._items:
             return
-        sides: list[int] = [int(self.left.currentData() or 0), int(self.right.currentData() or 0)]
-        pictures = []
-        for step in sides:
-            path = self._table.path(self._root, self._row, step)
-            pictures.append(self._store.get(path, edge_px=EDGE_PX) if path is not None else None)
-        labels = (step_words(sides[0]), step_words(sides[1]))
-        self.slider.show_pair(pictures[0], pictures[1], labels=labels)
+        self._take_clips()
         self._prompt.set_text(self._table.rows[self._row].prompt)
         for i, item in enumerate(self._items):
-            path = self._table.path(self._root, i, sides[1])
+            path = self._table.path(self._root, i, self._sides()[1])
             thumb = self._store.get(path, edge_px=THUMB_PX) if path is not None else None
             if thumb is not None:
                 item.set_picture(thumb)
             item.setChecked(i == self._row)
 
+    def _take_clips(self) -> None:
+        paths = self._paths()
+        move = [path if path is not None and is_clip(path) else None for path in paths]
+        before = self._clips
+        left, right = (self._clip_store.get(p, edge_px=CLIP_EDGE_PX) if p is not None else None for p in move)
+        self._clips = (left, right)
+        self._bar.setVisible(any(path is not None for path in move))
+        if self._clips != before:
+            self.transport.take(*self._clips)
+        self._show_pictures()
+
+    def _show_pictures(self) -> None:
+        pictures: list[QPixmap | None] = []
+        for path, clip in zip(self._paths(), self._clips, strict=True):
+            if clip is not None:
+                pictures.append(pixmap(clip, self.transport.index))
+            else:
+                pictures.append(self._store.get(path, edge_px=EDGE_PX) if path is not None else None)
+        first, second = (step_words(step) for step in self._sides())
+        self.slider.show_pair(pictures[0], pictures[1], labels=(first, second))
+
+    def as_picture(self) -> QPixmap | None:
+        """Return both sides beside each other, with their labels, None while one is not there."""
+        pictures = self.slider.pictures
+        if pictures is None:
+            return None
+        return side_by_side(pictures, [step_words(step) for step in self._sides()])
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Play and step clips."""
+        match Qt.Key(event.key()):
+            case Qt.Key.Key_Space if self._bar.isVisible():
+                self.transport.toggle()
+            case Qt.Key.Key_Comma | Qt.Key.Key_Period if self._bar.isVisible():
+                self.transport.pause()
+                self.transport.step(1 if event.key() == Qt.Key.Key_Period else -1)
+            case _:
+                super().keyPressEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nothing plays unseen."""
+        self.transport.pause()
+        super().hideEvent(event)
+
     def setFocus(self, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> None:
         """Give the focus to the slider."""
         self.slider.setFocus(reason)
+
+
+def side_by_side(pictures: tuple[QPixmap, QPixmap], labels: list[str]) -> QPixmap:
+    """Return two pictures in one, each with its label over it."""
+    gap, head = 8, 36
+    width, height = max(p.width() for p in pictures), max(p.height() for p in pictures)
+    result = QPixmap(2 * width + gap, height + head)
+    result.fill(theme.colour("bg"))
+    painter = paint.begin(result)
+    for index, (picture, label) in enumerate(zip(pictures, labels, strict=True)):
+        left = index * (width + gap)
+        painter.drawPixmap(
+            paint.contained(QRectF(left, head, width, height), *_size(picture)), picture, _whole(picture)
+        )
+        box = QRectF(left, 0, width, head)
+        paint.text(painter, box, label, font=theme.font(15, 600), colour="text", align=paint.CENTRE)
+    painter.end()
+    return result
+
+
+def _size(picture: QPixmap) -> tuple[float, float]:
+    return float(picture.width()), float(picture.height())
+
+
+def _whole(picture: QPixmap) -> QRectF:
+    return QRectF(picture.rect())

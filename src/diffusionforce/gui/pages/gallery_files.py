@@ -1,49 +1,189 @@
-"""The LoRA files of a run: step, size, and how to get at them."""
+"""The LoRA files of a run: step, size, what is in them, and the way to ComfyUI."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout
+from PySide6.QtWidgets import QApplication, QFrame, QMenu, QPlainTextEdit, QVBoxLayout
 
-from diffusionforce.gui.model import words
+from diffusionforce.errors import UserError
+from diffusionforce.gui.lora_desk import LoraDesk
+from diffusionforce.gui.model import lora_words, words
 from diffusionforce.gui.model.run_model import RunModel, SavedLora
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
-from diffusionforce.gui.widgets.labels import Elided, Label
-from diffusionforce.gui.widgets.layout import clear, holder, row, scrolling
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label
+from diffusionforce.gui.widgets.layout import add, clear, holder, row, scrolling
+from diffusionforce.wire.weights import LoraInfo
+
+NOT_FOR_COMFY = "ComfyUI does not know the pocket model, which is there for trying things out."
+
+
+class LoraBox(QFrame):
+    """One file.
+
+    Args:
+        lora: The file as the trainer told of it.
+        path: Where it is.
+        note: What is special about it.
+    """
+
+    copy_asked = Signal()
+    details_asked = Signal()
+
+    def __init__(self, lora: SavedLora, path: Path, *, note: str, comfy_reason: str) -> None:
+        super().__init__()
+        self.setObjectName("sub")
+        self.lora, self.path = lora, path
+        name = f"step {lora.step:,}"
+        self.setAccessibleName(f"LoRA file of {name}")
+        self.copy = Button("Copy to ComfyUI", "copy", size="small")
+        self.copy.setAccessibleName(f"Copy to ComfyUI: {name}")
+        self.copy.clicked.connect(self.copy_asked)
+        self.copy.allow(not comfy_reason, reason=comfy_reason)
+        more = Button("", "more", kind="ghost", size="small", tip=f"More for {name}")
+        menu = QMenu(more)
+        entries: list[tuple[str, Callable[[], object]]] = [
+            ("What is in it", self.details_asked.emit),
+            ("Copy its path", lambda: QApplication.clipboard().setText(str(path))),
+            ("Show in folder", lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))),
+        ]
+        for text, act in entries:
+            menu.addAction(text).triggered.connect(lambda _checked=False, act=act: act())
+        more.clicked.connect(lambda: menu.popup(more.mapToGlobal(more.rect().bottomLeft())))
+        self._status = QVBoxLayout()
+        self._status.setSpacing(4)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 10)
+        layout.setSpacing(6)
+        head = row(Label(f"Step {lora.step:,}", "strong"), None, Label(words.size(lora.size_bytes), "muted"))
+        add(layout, head, Elided(note or path.name, "small"), row(self.copy, None, more), self._status)
+
+    def say(self, tone: str, text: str, *, show: Path | None = None) -> None:
+        """Show a line under the buttons, in place of what was there."""
+        clear(self._status)
+        line = row(gap=6)
+        add(line, Icon(tone, tone, 14), (Label(text, "small", wrap=True), 1))
+        self._status.addLayout(line)
+        if show is not None:
+            button = Button("Show", kind="ghost", size="small")
+            button.setAccessibleName(f"Show {show.name}")
+            button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(show.parent))))
+            self._status.addLayout(row(button, None))
+
+    def show_info(self, info: LoraInfo) -> None:
+        """Show what is in the file."""
+        clear(self._status)
+        for name, value in lora_words.about(info):
+            label = Label(name, "small")
+            label.setFixedWidth(52)
+            self._status.addLayout(row(label, (Elided(value, "small"), 1)))
+        tone, text = lora_words.comfy_verdict(info)
+        self._status.addLayout(row(Icon(tone, tone, 14), (Label(text, "small", wrap=True), 1), gap=6))
+        if info.metadata:
+            view = QPlainTextEdit(lora_words.metadata_lines(info))
+            view.setObjectName("detail")
+            view.setReadOnly(True)
+            view.setAccessibleName("Metadata of the file")
+            view.setFixedHeight(110)
+            self._status.addWidget(view)
 
 
 class LoraFilesCard(Card):
     """Lists the files, the newest first."""
 
+    copy_asked = Signal(object, int)
+
     def __init__(self) -> None:
         super().__init__("LoRA files", gap=8)
+        self.desk = LoraDesk(self)
+        self.desk.described.connect(self._on_described)
+        self.desk.copied.connect(self._on_copied)
+        self.desk.failed.connect(self._on_failed)
+        self.boxes: list[LoraBox] = []
         self._list = QVBoxLayout()
         self._list.setSpacing(8)
         self._list.setContentsMargins(0, 0, 0, 0)
-        self._known: tuple[SavedLora, ...] | None = None
+        self._known: tuple[object, ...] = ()
+        self._wants_details: Path | None = None
+        self._keys_icon, self._keys = Icon("info", "info", 14), Label("", "small", wrap=True)
         inner = QVBoxLayout()
         inner.setContentsMargins(0, 0, 0, 0)
         inner.addLayout(self._list)
         inner.addStretch(1)
-        self.add((scrolling(holder(inner), name="clear"), 1))
+        self._foot = holder(row(self._keys_icon, (self._keys, 1), gap=8))
+        self._foot.hide()
+        self.add((scrolling(holder(inner), name="clear"), 1), self._foot)
 
     def show_files(self, model: RunModel, root: Path) -> None:
         """Show the files that are there; a file that was removed to keep the newest few is left out."""
-        files = tuple(lora for lora in reversed(model.saved) if (root / lora.path).is_file())
-        if files == self._known:
+        # The disk is asked only when something has been saved, not with every step.
+        known = (root, len(model.losses.held_out), *model.saved)
+        if known == self._known:
             return
-        self._known = files
+        self._known = known
+        files = tuple(lora for lora in reversed(model.saved) if (root / lora.path).is_file())
         clear(self._list)
+        self.boxes = []
+        self._foot.hide()
         best = best_step(model, files)
+        is_pocket = model.job is not None and model.job.profile.model.engine == "pocket"
         for i, lora in enumerate(files):
             notes = ["newest"] if i == 0 else []
             notes += ["lowest held-out loss"] if lora.step == best and len(files) > 1 else []
-            self._list.addWidget(_file_box(lora, root / lora.path, note=", ".join(notes)))
+            box = LoraBox(
+                lora, root / lora.path, note=", ".join(notes), comfy_reason=NOT_FOR_COMFY if is_pocket else ""
+            )
+            box.copy_asked.connect(lambda box=box: self.copy_asked.emit(box.path, box.lora.step))
+            box.details_asked.connect(lambda box=box: self.show_details(box))
+            self.boxes.append(box)
+            self._list.addWidget(box)
         if not files:
             text = "None yet. The first file is written at the next save, or when you stop."
             self._list.addWidget(Label(text, "body2", wrap=True))
+        elif model.outcome is not None and not is_pocket:
+            self.desk.describe(root / files[0].path)
+
+    def show_details(self, box: LoraBox) -> None:
+        """Look into a file and show what is in it."""
+        self._wants_details = box.path
+        box.say("clock", "Looking into the file")
+        self.desk.describe(box.path)
+
+    def copy(self, path: Path, folder: Path, *, title: str) -> None:
+        """Copy a file to ComfyUI's folder."""
+        box = self._box(path)
+        if box is not None:
+            box.copy.allow(False, reason="The file is being copied.")
+            box.say("clock", "Copying to ComfyUI")
+            self.desk.copy(path, folder, title=title, step=box.lora.step)
+
+    def _box(self, path: Path) -> LoraBox | None:
+        return next((box for box in self.boxes if box.path == path), None)
+
+    def _on_described(self, path: Path, info: LoraInfo) -> None:
+        box = self._box(path)
+        if box is not None and path == self._wants_details:
+            self._wants_details = None
+            box.show_info(info)
+        if self.boxes and path == self.boxes[0].path:
+            tone, text = lora_words.keys_verdict(info)
+            self._keys_icon.set(tone, tone)
+            self._keys.set_text(text)
+            self._foot.show()
+
+    def _on_copied(self, path: Path, target: Path) -> None:
+        box = self._box(path)
+        if box is not None:
+            box.copy.allow(True)
+            box.say("ok", f"Copied to ComfyUI as {target.name}", show=target)
+
+    def _on_failed(self, path: Path, error: UserError) -> None:
+        box = self._box(path)
+        if box is not None:
+            box.copy.allow(True)
+            box.say("err", f"{error.sentence} {error.hint}".strip())
 
 
 def best_step(model: RunModel, files: tuple[SavedLora, ...]) -> int | None:
@@ -51,20 +191,3 @@ def best_step(model: RunModel, files: tuple[SavedLora, ...]) -> int | None:
     steps = {lora.step for lora in files}
     measured = [(loss, step) for step, loss in model.losses.held_out if step in steps]
     return min(measured)[1] if measured else None
-
-
-def _file_box(lora: SavedLora, path: Path, *, note: str) -> QFrame:
-    box = QFrame()
-    box.setObjectName("sub")
-    layout = QVBoxLayout(box)
-    layout.setContentsMargins(12, 10, 12, 10)
-    layout.setSpacing(6)
-    layout.addLayout(row(Label(f"Step {lora.step:,}", "strong"), None, Label(words.size(lora.size_bytes), "muted")))
-    layout.addWidget(Elided(note or path.name, "small"))
-    copy = Button("Copy path", "copy", size="small")
-    copy.setToolTip(str(path))
-    copy.clicked.connect(lambda: QApplication.clipboard().setText(str(path)))
-    show = Button("", "folder", kind="ghost", size="small", tip=f"Show {path.name} in its folder")
-    show.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent))))
-    layout.addLayout(row(copy, None, show))
-    return box

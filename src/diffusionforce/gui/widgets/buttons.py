@@ -57,6 +57,12 @@ class Button(QPushButton):
             self.setText(f" {text}" if self._icon_name and text else text)
             self.setAccessibleName(text)
 
+    def set_icon(self, icon: str) -> None:
+        """Change the icon."""
+        if icon != self._icon_name:
+            self._icon_name = icon
+            self._tint()
+
     def allow(self, allowed: bool, *, reason: str = "") -> None:
         """Switch the button on or off; the tool tip of a button that is off says why."""
         self.setEnabled(allowed)

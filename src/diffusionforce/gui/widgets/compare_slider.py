@@ -33,6 +33,12 @@ class CompareSlider(QWidget):
         self._describe()
         self.update()
 
+    @property
+    def pictures(self) -> tuple[QPixmap, QPixmap] | None:
+        """Both pictures, None while one of them is not there."""
+        left, right = self._pictures
+        return (left, right) if left is not None and right is not None else None
+
     def _describe(self) -> None:
         self.setAccessibleDescription(f"{self._labels[0]} left of {self.share:.0%}, {self._labels[1]} right of it")
 

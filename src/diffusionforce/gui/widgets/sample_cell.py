@@ -1,9 +1,11 @@
 """How one sample looks, wherever it is shown: the picture, or what it waits for."""
 
+from typing import Literal
+
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPixmap
 
-from diffusionforce.gui import paint, theme
+from diffusionforce.gui import icons, paint, theme
 
 
 def paint_sample(
@@ -30,3 +32,21 @@ def paint_sample(
     if chosen:
         paint.box(painter, rect.adjusted(3, 3, -3, -3), radius=4, line="bg", line_px=2)
         paint.box(painter, rect.adjusted(1.3, 1.3, -1.3, -1.3), radius=6, line="focus", line_px=2.6)
+
+
+def paint_badge(painter: QPainter, rect: QRectF, icon: str, *, corner: Literal["left", "right"]) -> None:
+    """Paint a small mark into an upper corner of a sample; a star is filled.
+
+    Args:
+        painter: Paints with smooth edges.
+        rect: Where the sample is.
+        icon: Name of the icon.
+        corner: Which corner.
+    """
+    size = 22.0 if rect.width() >= 90 else 18.0
+    left = rect.left() + 6 if corner == "left" else rect.right() - size - 6
+    box = QRectF(left, rect.top() + 6, size, size)
+    # Over a picture, whose colours nobody knows, the mark brings its own ground in both themes.
+    paint.box(painter, box, radius=5, fill=theme.colour("#101318", 0.78))
+    colour, filled = ("#ffd166", True) if icon == "star" else ("#ffffff", False)
+    icons.paint(painter, icon, box.adjusted(4, 4, -4, -4), colour, filled=filled)

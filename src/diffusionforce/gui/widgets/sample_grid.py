@@ -1,41 +1,43 @@
 """The gallery's table: a row for each prompt, a column for each step, headers that stay while it scrolls."""
 
-from dataclasses import dataclass
+from collections.abc import Container
 from pathlib import Path
 
-from PySide6.QtCore import QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.clip_player import ClipPlayer
+from diffusionforce.gui.clips import ClipStore, is_clip
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
-from diffusionforce.gui.widgets.sample_cell import paint_sample
+from diffusionforce.gui.widgets.sample_cell import paint_badge, paint_sample
+from diffusionforce.gui.widgets.sample_layout import HEADER_PX, Cell, TableLayout
 
-GAP_PX, HEADER_PX = 8, 28
-MIN_NAMES_PX, MAX_NAMES_PX = 150, 320
-MIN_CELL_PX, MAX_CELL_PX = 104, 320
 EDGES_PX = (320, 640)
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A place in the table: row and position of the column, from 0."""
-
-    row: int
-    column: int
-
-
 class SampleGrid(QAbstractScrollArea):
-    """Shows a `SampleTable`. Arrow keys or the mouse choose a cell; Space, Return or a second click open it."""
+    """Shows a `SampleTable`. Arrow keys or the mouse choose a cell; Space, Return or a second click open it.
+
+    Only what is in sight is painted, however large the table. A clip plays in its place while the mouse is over it, or
+    while its cell is the chosen one.
+    """
 
     chosen = Signal()
     opened = Signal()
+    marked = Signal()
+    compared = Signal()
 
-    def __init__(self, store: PictureStore) -> None:
+    def __init__(self, store: PictureStore, clips: ClipStore) -> None:
         super().__init__()
         self._store = store
+        self._player = ClipPlayer(clips, self)
+        self._player.changed.connect(self.viewport().update)
+        self._marks: Container[str] = ()
+        self._shown_revision = -1
         self._table = SampleTable()
         self._root = Path()
         self.cell = Cell(0, 0)
@@ -44,12 +46,24 @@ class SampleGrid(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Samples by prompt and step")
         self.viewport().setAutoFillBackground(False)
-        store.arrived.connect(lambda _path: self.viewport().update())
+        self.viewport().setMouseTracking(True)
+        store.arrived.connect(self._on_arrived)
+
+    @Slot(str)
+    def _on_arrived(self, _path: str) -> None:
+        self.viewport().update()
+
+    def mark(self, marks: Container[str]) -> None:
+        """Put stars at samples, given by their paths in the run folder."""
+        self._marks = marks
+        self.viewport().update()
 
     def show_table(self, table: SampleTable, root: Path) -> None:
         """Show another table, or the same one after it has grown."""
         is_other = root != self._root or table is not self._table
-        self._table, self._root = table, root
+        if not is_other and table.revision == self._shown_revision:
+            return
+        self._table, self._root, self._shown_revision = table, root, table.revision
         if is_other:
             self._has_chosen = False
         if not self._has_chosen and table.done_steps:
@@ -71,6 +85,7 @@ class SampleGrid(QAbstractScrollArea):
         self.cell = self._clamped(cell)
         self._show_cell()
         self._describe()
+        self._player.choose(self._path_of(self.cell))
         self.viewport().update()
         self.chosen.emit()
 
@@ -83,51 +98,47 @@ class SampleGrid(QAbstractScrollArea):
         if rows and step is not None:
             self.setAccessibleDescription(f"{rows[self.cell.row].prompt}, {step_words(step)}")
 
-    def _edge(self) -> float:
-        """Return the edge of a cell: as large as it can be while the whole table fits, within limits."""
-        width = (self.viewport().width() - MIN_NAMES_PX) / max(1, len(self._table.steps)) - GAP_PX
-        return max(float(MIN_CELL_PX), min(width, self._edge_by_height()))
-
-    def _edge_by_height(self) -> float:
-        """Return the edge of a cell with which all rows fit, within limits."""
-        height = (self.viewport().height() - HEADER_PX + GAP_PX) / max(1, len(self._table.rows)) - GAP_PX
-        return max(float(MIN_CELL_PX), min(float(MAX_CELL_PX), height))
+    @property
+    def layout_now(self) -> TableLayout:
+        """Where everything is now."""
+        view = self.viewport().size()
+        return TableLayout(
+            num_rows=len(self._table.rows),
+            num_columns=len(self._table.steps),
+            width_px=view.width(),
+            height_px=view.height(),
+            across_px=self.horizontalScrollBar().value(),
+            down_px=self.verticalScrollBar().value(),
+        )
 
     @property
     def widest_px(self) -> int:
-        """The width beyond which the table would leave room empty: it depends on its height alone."""
-        columns = max(1, len(self._table.steps))
-        return int(MAX_NAMES_PX + columns * (self._edge_by_height() + GAP_PX)) + self.width() - self.viewport().width()
-
-    def _names_px(self) -> float:
-        """Return the width of the prompts: what the pictures leave, within limits."""
-        left = self.viewport().width() - len(self._table.steps) * (self._edge() + GAP_PX)
-        return max(float(MIN_NAMES_PX), min(float(MAX_NAMES_PX), left))
+        """The width beyond which the table would leave room empty."""
+        return self.layout_now.widest_px + self.width() - self.viewport().width()
 
     def _lay_out(self) -> None:
         if self.maximumWidth() != self.widest_px:
             # What it has no use for goes to its neighbour.
             self.setMaximumWidth(self.widest_px)
-        step = self._edge() + GAP_PX
-        full_w = self._names_px() + len(self._table.steps) * step
-        full_h = HEADER_PX + len(self._table.rows) * step
-        view = self.viewport().size()
-        for bar, full, page in (
-            (self.horizontalScrollBar(), full_w, view.width()),
-            (self.verticalScrollBar(), full_h, view.height()),
+        now = self.layout_now
+        for bar, most, page in (
+            (self.horizontalScrollBar(), now.most_across_px, now.width_px),
+            (self.verticalScrollBar(), now.most_down_px, now.height_px),
         ):
-            bar.setRange(0, max(0, int(full - page - GAP_PX)))
+            at_end = bar.value() == bar.maximum() and bar.maximum() > 0
+            bar.setRange(0, most)
             bar.setPageStep(page)
             bar.setSingleStep(24)
+            if at_end and bar is self.horizontalScrollBar() and not self._has_chosen:
+                # A run that grows is followed to its newest column, until somebody looks elsewhere.
+                bar.setValue(most)
 
     def _box(self, cell: Cell) -> QRectF:
-        edge = self._edge()
-        left = self._names_px() + cell.column * (edge + GAP_PX) - self.horizontalScrollBar().value()
-        top = HEADER_PX + cell.row * (edge + GAP_PX) - self.verticalScrollBar().value()
-        return QRectF(left, top, edge, edge)
+        return self.layout_now.box(cell)
 
     def _show_cell(self) -> None:
-        box, view, names_px = self._box(self.cell), self.viewport().rect(), int(self._names_px())
+        now, view = self.layout_now, self.viewport().rect()
+        box, names_px = now.box(self.cell), int(now.names_px)
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         if box.left() < names_px:
             across.setValue(int(across.value() + box.left() - names_px))
@@ -144,44 +155,51 @@ class SampleGrid(QAbstractScrollArea):
         self._lay_out()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint cells, then the headers over what was scrolled under them."""
-        painter = paint.begin(self.viewport())
-        view = QRectF(self.viewport().rect())
-        edge = EDGES_PX[0] if self._edge() * self.devicePixelRatioF() <= EDGES_PX[0] else EDGES_PX[1]
+        """Paint the cells in sight, then the headers over what was scrolled under them."""
+        painter, now = paint.begin(self.viewport()), self.layout_now
         painter.save()
-        painter.setClipRect(view.adjusted(self._names_px(), HEADER_PX, 0, 0))
-        for row in range(len(self._table.rows)):
-            for column in range(len(self._table.steps)):
-                box = self._box(Cell(row, column))
-                if box.intersects(view):
-                    self._paint_cell(painter, box, Cell(row, column), edge)
+        painter.setClipRect(QRectF(now.names_px, HEADER_PX, now.width_px - now.names_px, now.height_px - HEADER_PX))
+        for row in now.rows_in_sight:
+            for column in now.columns_in_sight:
+                self._paint_cell(painter, now, Cell(row, column))
         painter.restore()
-        self._paint_names(painter, view)
-        self._paint_header(painter, view)
+        self._paint_names(painter, now)
+        self._paint_header(painter, now)
         painter.end()
 
-    def _paint_cell(self, painter: QPainter, box: QRectF, cell: Cell, edge_px: int) -> None:
-        step = self._table.steps[cell.column]
-        path = self._table.path(self._root, cell.row, step)
-        picture = self._store.get(path, edge_px=edge_px) if path is not None else None
-        chosen = cell == self.cell and (self._has_chosen or shows_ring(self))
-        paint_sample(painter, box, picture, words=self._waiting_words(cell.row, step, path), chosen=chosen)
+    def picture_edge_px(self, now: TableLayout) -> int:
+        """Return the size in which pictures are asked for: that of the cells, in one of two steps."""
+        return EDGES_PX[0] if now.edge_px * self.devicePixelRatioF() <= EDGES_PX[0] else EDGES_PX[1]
 
-    def _waiting_words(self, row: int, step: int, path: Path | None) -> str:
+    def _paint_cell(self, painter: QPainter, now: TableLayout, cell: Cell) -> None:
+        step, box, edge = self._table.steps[cell.column], now.box(cell), self.picture_edge_px(now)
+        path = self._table.path(self._root, cell.row, step)
+        moving = self._player.frame(path) if path is not None else None
+        picture = moving or (self._store.get(path, edge_px=edge) if path is not None else None)
+        chosen = cell == self.cell and (self._has_chosen or shows_ring(self))
+        words = "" if picture is not None else self._waiting_words(cell.row, step, path, edge)
+        paint_sample(painter, box, picture, words=words, chosen=chosen)
+        if path is not None and picture is not None:
+            if moving is None and is_clip(path):
+                paint_badge(painter, box, "film", corner="left")
+            if self._table.rows[cell.row].paths[step] in self._marks:
+                paint_badge(painter, box, "star", corner="right")
+
+    def _waiting_words(self, row: int, step: int, path: Path | None, edge_px: int) -> str:
         if path is not None:
-            return "" if path.is_file() else "file is gone"
+            return "file is gone" if self._store.is_broken(path, edge_px=edge_px) else ""
         if step != self._table.pending_step:
-            return "waiting" if step > max(self._table.drawn_steps, default=0) else "not drawn"
+            return "waiting" if step > self._table.last_drawn_step else "not drawn"
         first_missing = next((i for i, r in enumerate(self._table.rows) if step not in r.paths), -1)
         return "Drawing" if row == first_missing else "waiting"
 
-    def _paint_names(self, painter: QPainter, view: QRectF) -> None:
+    def _paint_names(self, painter: QPainter, now: TableLayout) -> None:
         painter.save()
-        names_px = self._names_px()
-        painter.setClipRect(QRectF(0, HEADER_PX, names_px, view.height() - HEADER_PX))
+        names_px = now.names_px
+        painter.setClipRect(QRectF(0, HEADER_PX, names_px, now.height_px - HEADER_PX))
         wrap = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap)
-        for i, row in enumerate(self._table.rows):
-            box = self._box(Cell(i, 0))
+        for i in now.rows_in_sight:
+            row, box = self._table.rows[i], now.box(Cell(i, 0))
             leaks = self._table.lacks_trigger(row)
             area = QRectF(0, box.top(), names_px - 14, box.height() - (34 if leaks else 0))
             painter.setFont(theme.font(13, 600))
@@ -200,22 +218,20 @@ class SampleGrid(QAbstractScrollArea):
                 painter.drawText(note, wrap, "without the trigger word: shows leak")
         painter.restore()
 
-    def _paint_header(self, painter: QPainter, view: QRectF) -> None:
+    def _paint_header(self, painter: QPainter, now: TableLayout) -> None:
         painter.save()
-        names_px = self._names_px()
-        painter.setClipRect(QRectF(names_px, 0, view.width() - names_px, HEADER_PX))
+        painter.setClipRect(QRectF(now.names_px, 0, now.width_px - now.names_px, HEADER_PX))
         steps, done = self._table.steps, self._table.done_steps
-        for column, step in enumerate(steps):
-            box = self._box(Cell(0, column))
+        for column in now.columns_in_sight:
+            step, box = steps[column], now.box(Cell(0, column))
             area = QRectF(box.left(), 0, box.width(), HEADER_PX - 6)
             words, bold = step_words(step), theme.font(13, 600)
             paint.text(painter, area, words, font=bold, colour="text")
             left = area.left() + paint.text_width(words, bold) + 8
             rest = QRectF(left, 0, area.right() - left, HEADER_PX - 6)
             if step == self._table.pending_step:
-                number = sum(step in row.paths for row in self._table.rows)
-                note = f"{number} of {len(self._table.rows)}"
-                paint.text(painter, rest, note, font=theme.font(12), colour="text3")
+                number, total = self._table.progress(step)
+                paint.text(painter, rest, f"{number} of {total}", font=theme.font(12), colour="text3")
             elif done and step == done[-1] and len(done) > 1 and rest.width() > 50:
                 tag = QRectF(left, 2, paint.text_width("newest", theme.font(11, 600)) + 14, 19)
                 paint.box(painter, tag, radius=4, fill="accent_bg")
@@ -223,13 +239,21 @@ class SampleGrid(QAbstractScrollArea):
         painter.restore()
 
     def _cell_at(self, event: QMouseEvent) -> Cell | None:
-        if event.position().x() < self._names_px() or event.position().y() < HEADER_PX:
-            return None
-        for row in range(len(self._table.rows)):
-            for column in range(len(self._table.steps)):
-                if self._box(Cell(row, column)).contains(event.position()):
-                    return Cell(row, column)
-        return None
+        return self.layout_now.cell_at(event.position())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Play the clip under the mouse."""
+        cell = self._cell_at(event)
+        self._player.play(self._path_of(cell) if cell is not None else None)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Play the chosen clip again, if it was playing."""
+        self._player.play(None)
+        super().leaveEvent(event)
+
+    def _path_of(self, cell: Cell) -> Path | None:
+        steps = self._table.steps
+        return self._table.path(self._root, cell.row, steps[cell.column]) if cell.column < len(steps) else None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the cell under the mouse; open the one that is chosen already."""
@@ -256,6 +280,11 @@ class SampleGrid(QAbstractScrollArea):
         elif key in {Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             self.choose(self.cell)
             self.opened.emit()
+        elif key in {Qt.Key.Key_F, Qt.Key.Key_C}:
+            self.choose(self.cell)
+            (self.marked if key == Qt.Key.Key_F else self.compared).emit()
+        elif key in {Qt.Key.Key_Home, Qt.Key.Key_End}:
+            self.choose(Cell(self.cell.row, 0 if key == Qt.Key.Key_Home else len(self._table.steps) - 1))
         else:
             super().keyPressEvent(event)
 

@@ -70,6 +70,14 @@ class Segmented(QWidget):
         if indices and self.index not in indices:
             self.choose(min(indices))
 
+    def retitle(self, index: int, text: str) -> None:
+        """Change the words of a choice, for a number in it, say."""
+        segment = self._group.button(index)
+        if segment.text() != text:
+            segment.setText(text)
+            segment.setAccessibleName(text)
+            segment.setFixedWidth(paint.text_width(text, theme.font(13, 600)) + 24)
+
     @property
     def index(self) -> int:
         """Which one is chosen."""

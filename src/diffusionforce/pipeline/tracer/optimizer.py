@@ -5,7 +5,8 @@ temporaries as large as all parameters of a device together; fused ones hold non
 kind where the caller leaves the choice to it, on the CPU it does not, so the choice is made here as on a card.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import nn
@@ -19,27 +20,33 @@ MakeOptimizer = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
 def trace_optimizer(
     make_optimizer: MakeOptimizer, parameters: Sequence[nn.Parameter], counter: StorageCounter
 ) -> OptimizerTrace:
-    """Run steps for a half and for all of the parameters, and draw the line through both.
+    """Run steps for one and for two parameters of each shape, and draw the line through both.
+
+    What a step takes grows with the parameters, and not with how many layers they are of.
 
     Args:
         make_optimizer: Makes the optimiser.
         parameters: Trained parameters with gradients, at least one.
         counter: The active counter.
     """
-    half = list(parameters[: max(1, len(parameters) // 2)])
-    few, many = _step_bytes(make_optimizer, half, counter), _step_bytes(make_optimizer, list(parameters), counter)
-    size_few, size_many = (sum(allocated_bytes(p.nbytes) for p in some) for some in (half, parameters))
+    alike: dict[tuple[torch.Size, torch.dtype], list[nn.Parameter]] = {}
+    for parameter in parameters:
+        alike.setdefault((parameter.shape, parameter.dtype), []).append(parameter)
+    all_pairs = [parameter for same in alike.values() for parameter in same[:2]]
+    firsts = [same[0] for same in alike.values()]
+    some = firsts if len(firsts) < len(all_pairs) else firsts[: max(1, len(firsts) // 2)]
+    few, many = _step_bytes(make_optimizer, some, counter), _step_bytes(make_optimizer, all_pairs, counter)
+    size_few, size_many = (sum(allocated_bytes(p.nbytes) for p in group) for group in (some, all_pairs))
     share = max(0.0, (many - few) / (size_many - size_few)) if size_many > size_few else 0.0
     return OptimizerTrace(fixed_bytes=max(0, round(many - share * size_many)), share=share)
 
 
-def state_bytes(make_optimizer: MakeOptimizer | None) -> Callable[[nn.Parameter], int]:
+def state_bytes(make_optimizer: MakeOptimizer | None, counter: StorageCounter) -> Callable[[nn.Parameter], int]:
     """Give a function that tells the size of the state for one parameter; parameters of one shape and dtype share it.
-
-    Works inside a fake tensor mode.
 
     Args:
         make_optimizer: Makes the optimiser; None has no state.
+        counter: The active counter.
     """
     known: dict[tuple[torch.Size, torch.dtype], int] = {}
 
@@ -48,16 +55,18 @@ def state_bytes(make_optimizer: MakeOptimizer | None) -> Callable[[nn.Parameter]
             return 0
         key = parameter.shape, parameter.dtype
         if key not in known:
-            known[key] = _state_bytes(make_optimizer, nn.Parameter(torch.empty(*key[0], dtype=key[1], device="cpu")))
+            known[key] = _state_bytes(
+                make_optimizer, nn.Parameter(torch.empty(*key[0], dtype=key[1], device="cpu")), counter
+            )
         return known[key]
 
     return state_of
 
 
-def _state_bytes(make_optimizer: MakeOptimizer, parameter: nn.Parameter) -> int:
+def _state_bytes(make_optimizer: MakeOptimizer, parameter: nn.Parameter, counter: StorageCounter) -> int:
     parameter.grad = torch.empty_like(parameter)
     optimizer = _as_on_a_card(make_optimizer([parameter]))
-    with _numbers_read():
+    with _numbers_read(counter):
         optimizer.step()
     found = [value for value in optimizer.state[parameter].values() if isinstance(value, torch.Tensor)]
     # Step counters stay on the host, unless the implementation reads them on the card.
@@ -68,7 +77,7 @@ def _state_bytes(make_optimizer: MakeOptimizer, parameter: nn.Parameter) -> int:
 def _step_bytes(make_optimizer: MakeOptimizer, parameters: list[nn.Parameter], counter: StorageCounter) -> int:
     """Peak of a step above what is held before it, once the state is there."""
     optimizer = _as_on_a_card(make_optimizer(parameters))
-    with _numbers_read():
+    with _numbers_read(counter):
         optimizer.step()
         before = counter.live
         counter.restart_peak()
@@ -83,6 +92,11 @@ def _as_on_a_card(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     return optimizer
 
 
-def _numbers_read() -> StorageCounter:
+@contextmanager
+def _numbers_read(counter: StorageCounter) -> Iterator[None]:
     """Optimisers read their step counters back; any number will do."""
-    return StorageCounter(read_scalar=lambda: 1.0)
+    before, counter.read_scalar = counter.read_scalar, lambda: 1.0
+    try:
+        yield
+    finally:
+        counter.read_scalar = before

@@ -1,13 +1,13 @@
 """How much memory a model needs, from its own code, without a card.
 
 Formulas for the memory of a training step are wrong for the next model: what is kept for the backward depends on every
-line of its code, on checkpointing, on mixed precision, on LoRA's place and dropout. So the code itself runs, on fake
-tensors that have shapes but no contents: forward, loss, backward, and the optimiser's step. A counter sees each storage
+line of its code, on checkpointing, on mixed precision, on LoRA's place and dropout. So the code itself runs, on
+tensors that have shapes but no contents (`hollow`): forward, loss, backward, and the optimiser's step. A counter sees each storage
 that comes and goes (`memory`), marks cut the run at the blocks' boundaries (`blocks`), and operations
 that a card does in its own way are stood in for (`standins`). The result are numbers for each kind of block;
 `ugpum.forecast` puts them together for a placement and a schedule.
 
-The fake tensors are on the CPU: a build of PyTorch without CUDA cannot run a backward on fake tensors of a card.
+The tensors claim to be on the CPU: a build of PyTorch without CUDA cannot run a backward on those of a card.
 """
 
 import gc
@@ -18,10 +18,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from diffusionforce.pipeline.nesting import list_tensors
 from diffusionforce.pipeline.tracer.blocks import Marks, WatchedBlocks, storage_bytes
+from diffusionforce.pipeline.tracer.hollow import HollowMode
 from diffusionforce.pipeline.tracer.memory import StorageCounter
 from diffusionforce.pipeline.tracer.numbers import BlockTrace, CallTrace, ModelTrace, OptimizerTrace, OuterTrace
 from diffusionforce.pipeline.tracer.optimizer import state_bytes, trace_optimizer
@@ -48,6 +48,9 @@ class Subject:
     """Makes the optimiser that training uses."""
     recompute: bool = False
     """Checkpoint every block from outside, for models that do not do it themselves."""
+    num_alike: Callable[[nn.Module], Sequence[int]] | None = None
+    """For each block of a model that was made with fewer blocks than it has, how many it stands for; such a block comes
+    after two like it. None where the model was made whole."""
 
 
 def trace_training(subject: Subject) -> ModelTrace:
@@ -118,6 +121,7 @@ class _Run:
         self._stack = ExitStack()
         self._model = made_of_nothing(subject.make_model)
         self._blocks = list(subject.blocks_of(self._model))
+        self._num_alike = [1] * len(self._blocks) if subject.num_alike is None else subject.num_alike(self._model)
 
     def __enter__(self) -> "_Run":
         with self._stack as stack:
@@ -155,7 +159,7 @@ class _Run:
 
     def result(self, optimizer: OptimizerTrace) -> ModelTrace:
         """Put the numbers together."""
-        state = state_bytes(self._subject.make_optimizer)
+        state = state_bytes(self._subject.make_optimizer, self.counter)
         prologue, tail = self._marks.named("prologue"), self._marks.named("tail")
         backward = {interval.name[1]: interval for interval in self._marks.intervals if interval.name[0] == "B"}
         kinds: list[BlockTrace] = []
@@ -174,7 +178,9 @@ class _Run:
             )
         return ModelTrace(
             kinds=tuple(kinds),
-            kind_of_block=self._watched.kind_of_block,
+            kind_of_block=tuple(
+                kind for kind, num in zip(self._watched.kind_of_block, self._num_alike, strict=True) for _ in range(num)
+            ),
             outer=OuterTrace(
                 part=part_of([self._model], state, without=self._blocks),
                 batch_bytes=storage_bytes(list_tensors(self._batch)),
@@ -203,10 +209,9 @@ def _fakes() -> Iterator[tuple[StorageCounter, CardKernels]]:
     """Everything made here is fake, counted, and treated as a card would treat it."""
     counter, kernels = StorageCounter(), CardKernels()
     was_enabled = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
-        with autocast_for_cards(), FakeTensorMode(allow_non_fake_inputs=True), counter, kernels:
+        with autocast_for_cards(), HollowMode(), counter, kernels:
             yield counter, kernels
     finally:
         if was_enabled:

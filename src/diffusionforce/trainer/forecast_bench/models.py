@@ -18,6 +18,7 @@ from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import flow_loss
 from diffusionforce.engines.pocket.text import TextFeatures
 from diffusionforce.pipeline.bench.model import BenchmarkBatch, BenchmarkModel, BenchmarkShape, random_batch
+from diffusionforce.pipeline.tracer.hollow import is_hollow
 from diffusionforce.trainer.forecast_bench.eight_bits import in_eight_bits
 from diffusionforce.trainer.forecast_bench.flux_shaped import FluxShape, FluxShapedModel
 
@@ -151,7 +152,7 @@ def _pocket(config: PocketConfig) -> BenchModel:
         pictures, noise, sigma, context, pooled = batch
         text = TextFeatures(context=context, pooled=pooled)
         # A trace runs on the CPU as if it were a card; a dry run on the CPU computes in full precision.
-        kind = "cuda" if pictures.device.type == "cuda" or _is_fake(pictures) else "cpu"
+        kind = "cuda" if pictures.device.type == "cuda" or is_hollow(pictures) else "cpu"
         with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
             losses = flow_loss(cast(PocketTransformer, model), pictures, text, sigma=sigma, noise=noise)
         return losses.mean()
@@ -163,10 +164,6 @@ def _pocket(config: PocketConfig) -> BenchModel:
 
 _PICTURES = 8
 """Of a micro-batch of the pocket model: enough for activations, and not workspaces, to fill the cards."""
-
-
-def _is_fake(tensor: torch.Tensor) -> bool:
-    return type(tensor).__name__ == "FakeTensor"
 
 
 def _evaluated(model: nn.Module, batch: BenchmarkBatch) -> torch.Tensor:

@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.recompute.eager import recomputed
 from diffusionforce.pipeline.splitter.calibration import LinkRates, time_block, time_links
+from diffusionforce.pipeline.tracer.hollow import HollowMode
 from diffusionforce.pipeline.tracer.parts import fake_tensors, made_of_nothing
 from diffusionforce.pipeline.tracer.standins import autocast_for_cards
 from diffusionforce.trainer.forecast_bench.jobs import Recompute
@@ -80,7 +80,7 @@ def calls_of(model: BenchModel, *, num_tokens: int, blocks: Sequence[int]) -> li
 
         return note
 
-    with autocast_for_cards(), FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+    with autocast_for_cards(), HollowMode(), torch.no_grad():
         fake_tensors(made, skipping=())
         listed = blocks_of(made)
         for index in blocks:

@@ -169,7 +169,7 @@ def test_wan_14b_over_two_cards_needs_what_two_cards_were_seen_to_hold(wan_trace
     example = wan_example(checkpointing=True, shape=BenchmarkShape(), num_tokens=4096)
     begin = time.process_time()
     footprint = Footprint.from_json(trace_training(example.subject()).to_json())
-    assert time.process_time() - begin < 6, "the forecast of a 14B model must be a matter of moments"
+    assert time.process_time() - begin < 3, "the forecast of a 14B model must be a matter of moments"
     products = 2 * 4096 * (6 * 5120**2 + 2 * 5120 * 13824) + 2 * 512 * 2 * 5120**2
     attention = 4 * 4096 * (4096 + 512) * 5120
     assert footprint.blocks[1].forward_flops == pytest.approx(products + attention, rel=0.02), "LoRA is the rest"

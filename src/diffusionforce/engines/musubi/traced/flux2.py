@@ -12,10 +12,12 @@ from torch import nn
 
 from diffusionforce.engines.musubi.modules import import_light
 from diffusionforce.engines.musubi.traced.parts import (
+    MADE_BLOCKS,
     FlowBatch,
     Use,
     flow_loss,
     mixed_precision,
+    num_alike,
     with_8_bits,
     with_lora,
 )
@@ -48,7 +50,7 @@ def training_subject(family: str, use: Use, *, source: Path) -> Subject:
         use: How it is used.
         source: The engine's folder on the import path.
     """
-    text_width = _sizes(family, source=source).context_in_dim
+    sizes = _sizes(family, source=source)
 
     def make_model() -> nn.Module:
         model = with_lora(_model(family, use, source=source), "lora_flux_2", use, source=source)
@@ -60,9 +62,10 @@ def training_subject(family: str, use: Use, *, source: Path) -> Subject:
     return Subject(
         make_model=make_model,
         blocks_of=_blocks_of,
-        make_batch=lambda device: _batch(use, text_width, device),
+        make_batch=lambda device: _batch(use, sizes.context_in_dim, device),
         run=_training_loss,
         make_optimizer=lambda parameters: torch.optim.AdamW(parameters, lr=LEARNING_RATE),
+        num_alike=lambda _model: _num_alike(sizes),
     )
 
 
@@ -74,12 +77,13 @@ def sampling_subject(family: str, use: Use, *, source: Path) -> Subject:
         use: How it is used; the batch is one sample.
         source: The engine's folder on the import path.
     """
-    text_width = _sizes(family, source=source).context_in_dim
+    sizes = _sizes(family, source=source)
     return Subject(
         make_model=lambda: with_lora(_model(family, use, source=source), "lora_flux_2", use, source=source).eval(),
         blocks_of=_blocks_of,
-        make_batch=lambda device: _batch(use, text_width, device),
+        make_batch=lambda device: _batch(use, sizes.context_in_dim, device),
         run=lambda model, batch: _prediction(model, batch, batch.latents),
+        num_alike=lambda _model: _num_alike(sizes),
     )
 
 
@@ -92,10 +96,17 @@ def _sizes(family: str, *, source: Path) -> Any:
 
 
 def _model(family: str, use: Use, *, source: Path) -> nn.Module:
-    model = _engine(source).Flux2(_sizes(family, source=source), attn_mode="torch").to(torch.bfloat16)
+    sizes = _sizes(family, source=source)
+    sizes.depth = min(sizes.depth, MADE_BLOCKS)
+    sizes.depth_single_blocks = min(sizes.depth_single_blocks, MADE_BLOCKS)
+    model = _engine(source).Flux2(sizes, attn_mode="torch").to(torch.bfloat16)
     if use.weights == "fp8":
         with_8_bits(model, targets=_8_BIT_TARGETS, exclusions=_8_BIT_EXCLUSIONS, source=source)
     return model
+
+
+def _num_alike(sizes: Any) -> list[int]:
+    return [*num_alike(sizes.depth), *num_alike(sizes.depth_single_blocks)]
 
 
 def _blocks_of(model: nn.Module) -> Sequence[nn.Module]:

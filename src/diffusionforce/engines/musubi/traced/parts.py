@@ -12,12 +12,15 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.overrides import TorchFunctionMode
 
 from diffusionforce.engines.musubi.modules import import_light
 from diffusionforce.pipeline.nesting import list_tensors
+from diffusionforce.pipeline.tracer.hollow import contents_kept, is_hollow
 
+MADE_BLOCKS = 3
+"""Of blocks that are all alike, so many are made: the first, the second, and one that stands for the rest. Making them
+all takes longer than tracing them."""
 _FP8_BLOCK = 64
 """Numbers of a row that share a scale in the engine's 8-bit weights."""
 
@@ -38,6 +41,16 @@ class Use:
     dropout: float
     recompute: bool
     """Whether blocks recompute their activations in the backward."""
+
+
+def num_alike(num_blocks: int) -> list[int]:
+    """For each block that is made, how many blocks of the model it stands for.
+
+    Args:
+        num_blocks: Blocks that are all alike.
+    """
+    made = min(num_blocks, MADE_BLOCKS)
+    return [1] * (made - 1) + [num_blocks - (made - 1)]
 
 
 def with_lora(model: nn.Module, network: str, use: Use, *, source: Path) -> nn.Module:
@@ -119,7 +132,7 @@ class RealNumbers(TorchFunctionMode):
         tensors = list_tensors((args, kwargs))
         made = func is torch.tensor and kwargs.get("dtype") is torch.long
         if made or (tensors and all(_is_real_number(tensor) for tensor in tensors)):
-            with unset_fake_temporarily():
+            with contents_kept():
                 return func(*args, **kwargs)
         return func(*args, **kwargs)
 
@@ -136,4 +149,4 @@ def in_real_numbers(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 def _is_real_number(tensor: torch.Tensor) -> bool:
     is_number = not tensor.dtype.is_floating_point and not tensor.dtype.is_complex
-    return is_number and not isinstance(tensor, FakeTensor) and tensor.device.type == "cpu"
+    return is_number and not is_hollow(tensor) and tensor.device.type == "cpu"

@@ -13,11 +13,13 @@ from torch import nn
 
 from diffusionforce.engines.musubi.modules import import_light
 from diffusionforce.engines.musubi.traced.parts import (
+    MADE_BLOCKS,
     FlowBatch,
     Use,
     flow_loss,
     in_real_numbers,
     mixed_precision,
+    num_alike,
     with_8_bits,
     with_lora,
 )
@@ -71,6 +73,7 @@ def training_subject(family: str, use: Use, *, source: Path) -> Subject:
         make_batch=lambda device: _batch(use, device),
         run=_training_loss,
         make_optimizer=lambda parameters: torch.optim.AdamW(parameters, lr=LEARNING_RATE),
+        num_alike=lambda _model: num_alike(SHAPES[family].num_blocks),
     )
 
 
@@ -87,6 +90,7 @@ def sampling_subject(family: str, use: Use, *, source: Path) -> Subject:
         blocks_of=_blocks_of,
         make_batch=lambda device: _batch(use, device),
         run=lambda model, batch: _prediction(model, batch, batch.latents),
+        num_alike=lambda _model: num_alike(SHAPES[family].num_blocks),
     )
 
 
@@ -98,7 +102,7 @@ def _model(shape: WanShape, use: Use, *, source: Path) -> nn.Module:
         dim=shape.width,
         ffn_dim=shape.feed_forward_width,
         num_heads=shape.num_heads,
-        num_layers=shape.num_blocks,
+        num_layers=min(shape.num_blocks, MADE_BLOCKS),
         attn_mode="torch",
     ).to(torch.bfloat16)
     model.set_time_embedding_v2_1(shape.version != "2.1")

@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("accelerate", "av", "cv2", "diffusers", "easydict", "einops", "ftfy", "toml", "torchvision", "transformers")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 needs_libraries = pytest.mark.skipif(
-    bool(MISSING), reason=f"the engine's libraries are not installed ({', '.join(MISSING)}): python3 bootstrap.py engine"
+    bool(MISSING),
+    reason=f"the engine's libraries are not installed ({', '.join(MISSING)}): python3 bootstrap.py engine",
 )
 FAST = ("wan21",)
 """The rest takes half a minute each."""
@@ -61,6 +62,10 @@ def test_two_devices_train_what_one_does(family: str, tmp_path: Path) -> None:
         assert found["gradients"] == 0.0, f"{way}: relative to the largest entry of a gradient"
         assert found["lora"] == 0.0, way
         assert found["crossings"] > 0, f"{way}: nothing crossed from device to device"
+        if found.get("read_to"):
+            assert found["read_to"] == ["cpu:0", "cpu:1", "cpu:0", "cpu:1"], (
+                "straight from the file, in two chunks each"
+            )
         steps = [event for event in found["events"] if event.startswith("step")]
         assert steps == [f"step {i + 1} of {found['num_steps']}" for i in range(found["num_steps"])]
         assert found["events"][-1].endswith("tiny.safetensors")

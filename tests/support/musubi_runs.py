@@ -247,6 +247,21 @@ def pieces_in_turn(num_pieces: int) -> Callable[[type[Any]], type[Any]]:
     return change
 
 
+def noting_places(places: list[str], block_lists: Sequence[str]) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer, noting where the blocks are when the model has been loaded, before a hook moves any."""
+
+    def change(trainer: type[Any]) -> type[Any]:
+        class Noting(trainer):
+            def on_transformer_loaded(self, args: Any, accelerator: Any, transformer: Any) -> None:
+                super().on_transformer_loaded(args, accelerator, transformer)
+                blocks = (block for name in block_lists for block in getattr(transformer, name))
+                places.extend(str(next(block.parameters()).device) for block in blocks)
+
+        return Noting
+
+    return change
+
+
 def two_devices(num_blocks: int, *, virtual: bool, chunks: int = 1, pieces: int = 1, order: Any = None) -> Assignment:
     """Two logical devices on the processor; virtual ones refuse to be mixed, as cards do."""
     devices = ["cpu:0", "cpu:1"] if virtual else ["cpu", "cpu"]
@@ -300,8 +315,12 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
         crossings.clear()
         assignment = two_devices(num_blocks, virtual=True, chunks=2, order=order)
         assignment.block_lists = family.block_lists
-        answer[f"accumulated, {label}"] = differences(bench.train(assignment=assignment, options=accumulate), whole)
+        places: list[str] = []
+        base = noting_places(places, family.block_lists)
+        trained = bench.train(base=base, assignment=assignment, options=accumulate)
+        answer[f"accumulated, {label}"] = differences(trained, whole)
         answer[f"accumulated, {label}"]["crossings"] = len(crossings)
+        answer[f"accumulated, {label}"]["read_to"] = places if family.model is None else None
     batched = ("--max_train_steps", "2")
     # A picture each: Kandinsky 5 calls its model once for every picture of a batch.
     pieces = bench.train(base=pieces_in_turn(2), options=batched, batch_size=2)

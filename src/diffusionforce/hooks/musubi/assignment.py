@@ -114,6 +114,12 @@ class Assignment:
     """Further thread-local state of a micro-batch."""
 
     @property
+    def device_of_block(self) -> tuple[torch.device, ...]:
+        """Where each block's weights lie between its turns: the processor, for blocks that live in RAM."""
+        in_ram, devices = torch.device("cpu"), self.placement.device_of_block
+        return tuple(in_ram if index in self.paged else device for index, device in enumerate(devices))
+
+    @property
     def is_split(self) -> bool:
         """Whether the model is on several devices."""
         return len(self.placement.devices) > 1

@@ -1,4 +1,4 @@
-"""10: the autoencoder of samples stays on one device, and decodes there."""
+"""10: the autoencoder of samples rests in RAM, and works on a device of its own."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +23,11 @@ class Autoencoder(EngineTrainer):
 
 
 class SettledAutoencoder:
-    """An autoencoder that stays where it is, and brings what it is given to itself.
+    """An autoencoder that rests in RAM and works on one device, to which it brings what it is given.
 
     Args:
         inner: The engine's; not all families' are modules.
-        device: Where it stays.
+        device: Where it works.
         dtype: Number format of its weights.
     """
 
@@ -35,7 +35,7 @@ class SettledAutoencoder:
         self._inner = inner
         self.dtype = dtype
         self.device = device
-        inner.to(device)
+        inner.to(torch.device("cpu"))
 
     def to(self, *args: Any, **kwargs: Any) -> "SettledAutoencoder":
         """Stay."""
@@ -48,8 +48,12 @@ class SettledAutoencoder:
     def _brought(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = map_tensors((args, kwargs), self._here)
-            with torch.autocast("cpu", enabled=False):
-                return function(*args, **kwargs)
+            self._inner.to(self.device)
+            try:
+                with torch.autocast("cpu", enabled=False):
+                    return function(*args, **kwargs)
+            finally:
+                self._inner.to(torch.device("cpu"))
 
         return call
 

@@ -10,6 +10,7 @@ from diffusionforce.hooks.musubi import (
     autoencoder,
     block_placement,
     block_routing,
+    direct_loading,
     events,
     extra_loras,
     kandinsky_loading,
@@ -47,7 +48,8 @@ _WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {
 
 def every_hook() -> list[EnvironmentHook | Hook | Seam]:
     """All hooks in the order of their numbers."""
-    hooks: list[EnvironmentHook | Hook | Seam] = [single_process.HOOK, sample_once.HOOK, *_ALWAYS, *_WHEN_SPLIT]
+    hooks: list[EnvironmentHook | Hook | Seam] = [single_process.HOOK, sample_once.HOOK, direct_loading.HOOK]
+    hooks += [*_ALWAYS, *_WHEN_SPLIT]
     for seams in _WHEN_SPLIT_FOR.values():
         hooks += seams
     return sorted(hooks, key=lambda hook: hook.number)
@@ -88,4 +90,6 @@ def hooks_for(*, script: str, home: str, is_split: bool) -> JobHooks:
         is_split: The model is on several devices.
     """
     seams = (*_ALWAYS, *(_WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else ()))
-    return JobHooks(seams=seams, replaced=(single_process.single_process(home), sample_once.sample_once()))
+    replaced: list[EnvironmentHook | Hook] = [single_process.single_process(home), sample_once.sample_once()]
+    replaced += [direct_loading.direct_loading()] if is_split else []
+    return JobHooks(seams=seams, replaced=replaced)

@@ -10,6 +10,8 @@ from diffusionforce.hooks.seam import Seam
 class KandinskyLoading(EngineTrainer):
     """Its loader does not use the device that it is given, but reads into RAM where blocks are to be swapped."""
 
+    ends_in_ram = True
+
     def load_transformer(
         self,
         accelerator: Any,

@@ -16,8 +16,16 @@ class LoraPlacement(EngineTrainer):
         """Prepare, then move the LoRA. The optimiser keeps its parameters: only what they hold is moved."""
         prepared = super()._prepare_with_accelerator(args, accelerator, transformer, *rest)
         network = accelerator.unwrap_model(prepared[1])
+        placement = self.assignment.placement
+        blocks = self.assignment.blocks_of(accelerator.unwrap_model(transformer))
+        # Not where the layer lies: that is RAM, for a block that is brought in for its turn.
+        device_of_layer = {
+            id(layer): device
+            for block, device in zip(blocks, placement.device_of_block, strict=True)
+            for layer in block.modules()
+        }
         for lora in network.unet_loras:
-            lora.to(layer_of(lora).weight.device)
+            lora.to(device_of_layer.get(id(layer_of(lora)), placement.devices[0]))
         return prepared
 
 

@@ -8,7 +8,7 @@ import torch
 from tests.support.virtual_devices import VirtualDevices, VirtualTensor, virtual_device
 from torch import nn
 
-from diffusionforce.errors import EngineError
+from diffusionforce.errors import DeviceError, EngineError
 from diffusionforce.hooks.musubi.autoencoder import SettledAutoencoder
 from diffusionforce.hooks.musubi.block_placement import place_transformer
 from diffusionforce.hooks.musubi.lora_placement import layer_of
@@ -39,6 +39,19 @@ def test_a_lora_on_a_lora_finds_its_layer() -> None:
 def test_a_lora_of_another_kind_is_refused_by_name() -> None:
     with pytest.raises(EngineError, match="lora_unet_x does not say"):
         layer_of(SimpleNamespace(lora_name="lora_unet_x"))
+
+
+def test_blocks_that_live_in_ram_are_not_put_on_a_card_first() -> None:
+    # A card that has no room for all of its blocks ran out of memory before the pager took some of them.
+    model = nn.Module()
+    model.blocks = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
+    model.head = nn.Linear(2, 2)
+    placement = even_placement(3, ["meta"])
+    place_transformer(model, list(model.blocks), placement, paged={1})
+    devices = [str(next(part.parameters()).device) for part in (*model.blocks, model.head)]
+    assert devices == ["meta", "cpu", "meta", "meta"]
+    with pytest.raises(DeviceError, match="is for 3 blocks, but the model has 2"):
+        place_transformer(model, list(model.blocks)[:2], placement)
 
 
 def test_experts_change_places_and_parameters_stay_themselves() -> None:

@@ -22,15 +22,15 @@ def summary(found: Mapping[str, Any]) -> dict[str, Any]:
         found: The runs of a row by name: `product`, `resumed`, and `alone`, which has several.
     """
     answer: dict[str, Any] = {}
-    product = found.get("product")
+    product, product_s = found.get("product"), None
     if product:
-        answer["product_s"] = median_s(product["steps_s"])
+        answer["product_s"] = product_s = median_s(product["steps_s"])
         answer["product_peaks_gib"] = {name: peak / GIB for name, peak in product["peaks_bytes"].items()}
     alone = {one["words"]: median_s(one.get("steps_s", ())) for one in found.get("alone", ())}
     answer["alone_s"] = alone
     best = min((seconds for seconds in alone.values() if seconds), default=None)
-    if best and answer.get("product_s"):
-        answer["times_as_fast"] = best / answer["product_s"]
+    if best and product_s:
+        answer["times_as_fast"] = best / product_s
     resumed = found.get("resumed")
     if product and resumed and resumed["losses"]:
         first = resumed["first_step"] - product["first_step"]

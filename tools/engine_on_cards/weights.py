@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from safetensors.torch import save_file
@@ -125,7 +125,7 @@ def _header(places: Mapping[str, _Place], dtype: torch.dtype) -> dict[str, Any]:
 
 def _write(descriptor: int, tensor: torch.Tensor, offset: int) -> None:
     """Write all of a tensor; one call writes 2 GiB at most."""
-    content = memoryview(tensor.reshape(-1).view(torch.uint8).numpy())
+    content = memoryview(cast(bytes, tensor.reshape(-1).view(torch.uint8).numpy()))
     while content:
         done = os.pwrite(descriptor, content, offset)
         content, offset = content[done:], offset + done

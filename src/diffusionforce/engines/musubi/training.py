@@ -17,6 +17,7 @@ from diffusionforce.engines.autopsy import out_of_memory, step_words
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.limits import enforce
 from diffusionforce.engines.musubi.arguments import EngineArguments
+from diffusionforce.engines.musubi.decoding import decoding_of
 from diffusionforce.engines.musubi.families import Blocks, Family
 from diffusionforce.engines.musubi.program import load_program, run_program, trainer_in_place
 from diffusionforce.engines.musubi.telling import Teller
@@ -31,8 +32,6 @@ from diffusionforce.pipeline.shortage import shortage_of
 from diffusionforce.wire import Done, Preparing, Stopped
 
 _SCRIPT_END = "_train_network"
-_ROOM_TO_DECODE_BYTES = 4 << 30
-"""A card with less to spare leaves turning samples into pictures to the processor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +138,7 @@ class Training:
 
     def _assignment(self, placement: Placement, teller: Teller) -> Assignment:
         plan = self.plan
+        decoding = decoding_of(self.family, self.job.profile, placement, plan)
         return Assignment(
             placement=placement,
             block_lists=tuple(blocks.name for blocks in chain_of(self.family)),
@@ -146,10 +146,10 @@ class Training:
             samples_dir=self.output.samples_dir,
             num_pieces=self._num_pieces(placement),
             encoder_device=self._encoder_device(placement),
-            decoder_device=self._decoder_device(placement),
+            decoder_device=decoding.device,
             paged=plan.paged if plan is not None else frozenset(),
             num_slots=tuple(one.num_slots for one in plan.devices) if plan is not None else (),
-            num_aside=tuple(one.num_aside for one in plan.devices) if plan is not None else (),
+            num_aside=decoding.num_aside,
             contexts=self.contexts,
         )
 
@@ -171,18 +171,6 @@ class Training:
         free = {device: free_bytes(device, self.plan) for device in placement.devices}
         best = max(free, key=lambda device: free[device])
         return best if free[best] >= needed_bytes else torch.device("cpu")
-
-    def _decoder_device(self, placement: Placement) -> torch.device:
-        """The card that the plan leaves most room on; the last where nothing is planned, for home holds more."""
-        if self.plan is None:
-            return placement.devices[-1]
-        left = {
-            torch.device(one.device): (one.budget_bytes or one.total_bytes)
-            - max(one.planned_bytes or 0, one.planned_sampling_bytes or 0)
-            for one in self.plan.devices
-        }
-        best = max(left, key=lambda device: left[device])
-        return best if left[best] >= _ROOM_TO_DECODE_BYTES else torch.device("cpu")
 
     def _bucket(self) -> str:
         dataset, training = self.job.profile.dataset, self.job.profile.training

@@ -83,6 +83,14 @@ class Decoder:
         return latents
 
 
+def test_an_autoencoder_comes_to_its_device_for_a_call_alone() -> None:
+    inner, device = Decoder(), torch.device("meta")
+    settled = SettledAutoencoder(inner, device, torch.bfloat16)
+    (latents,) = settled.decode([torch.ones(1)])
+    assert (latents.device, latents.dtype) == (device, torch.bfloat16)
+    assert inner.moved == [torch.device("cpu"), device, torch.device("cpu")]
+
+
 def test_an_autoencoder_stays_and_gets_what_it_can_take() -> None:
     # bfloat16 latents under autocast met float32 weights on the processor.
     inner, cpu = Decoder(), torch.device("cpu")
@@ -90,7 +98,7 @@ def test_an_autoencoder_stays_and_gets_what_it_can_take() -> None:
     assert settled.to("cuda") is settled
     with torch.autocast("cpu", torch.bfloat16):
         settled.decode([torch.ones(1, dtype=torch.bfloat16)])
-    assert inner.moved == [cpu]
+    assert set(inner.moved) == {cpu}
     assert inner.seen == [(torch.float32, False)]
     assert settled.dtype is torch.float32
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, theme
+from diffusionforce.gui.model import language
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.runs import list_runs, runs_root
@@ -35,6 +36,7 @@ def main(run: Path | None = None) -> int:
     preferences = Preferences()
     theme.apply(app, preferences.theme)
     theme.follow_system(app)
+    language.use(preferences.language)
     window = Window(preferences)
     sys.excepthook = _show_bug
     window.show()

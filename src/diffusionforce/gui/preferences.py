@@ -29,6 +29,15 @@ class Preferences:
         self._store.setValue("theme", choice)
 
     @property
+    def language(self) -> str:
+        """Code of the chosen language."""
+        return str(self._store.value("language", "en"))
+
+    @language.setter
+    def language(self, code: str) -> None:
+        self._store.setValue("language", code)
+
+    @property
     def geometry(self) -> QByteArray | None:
         """Place and size of the window."""
         value = self._store.value("geometry")
@@ -62,6 +71,12 @@ class Preferences:
             recent = [folder, *(path for path in self.recent_datasets if path != folder)]
             self._store.setValue("recent_datasets", "\n".join(recent[:MAX_RECENT]))
 
+    def forget_folder(self, folder: str) -> None:
+        """Take a dataset folder out of the recent ones."""
+        self._store.setValue("recent_datasets", "\n".join(path for path in self.recent_datasets if path != folder))
+        if self.dataset == folder:
+            self.dataset = ""
+
     @property
     def recent_datasets(self) -> list[str]:
         """Folders chosen before, the newest first."""
@@ -74,6 +89,17 @@ class Preferences:
     def set_text(self, key: str, text: str) -> None:
         """Write something down for the next start of the window."""
         self._store.setValue(key, text)
+
+    def reset(self) -> dict[str, object]:
+        """Forget everything, and return it for `restore`."""
+        before = {key: self._store.value(key) for key in self._store.allKeys()}
+        self._store.clear()
+        return before
+
+    def restore(self, before: dict[str, object]) -> None:
+        """Take back what `reset` forgot."""
+        for key, value in before.items():
+            self._store.setValue(key, value)
 
     def save(self) -> None:
         """Write the file now."""

@@ -127,7 +127,7 @@ class Window(QWidget):
             "profiles": self._build_profiles,
             "history": self._build_history,
             "rig": lambda: RigPage(self.watch),
-            "settings": lambda: SettingsPage(self.preferences),
+            "settings": self._build_settings,
         }
 
     def _build_run(self) -> RunPlace:
@@ -163,6 +163,24 @@ class Window(QWidget):
         page.start_asked.connect(self.start_run)
         page.run_asked.connect(self._plan_run)
         return page
+
+    def _build_settings(self) -> SettingsPage:
+        page = SettingsPage(self.preferences, self.watch, is_training=self._is_training)
+        page.language_changed.connect(self._retranslate)
+        return page
+
+    def _retranslate(self) -> None:
+        """Build the places anew in another language; what goes on in them is kept outside of them."""
+        here = next((key for key, page in self._built.items() if page is self.places.currentWidget()), "run")
+        self.sidebar.retranslate()
+        for page in self._built.values():
+            self.places.removeWidget(page)
+            page.hide()
+            page.deleteLater()
+        self._built.clear()
+        if self.session is not None:
+            self.run_place.show_session(self.session)
+        self.go(here)
 
     def go(self, key: str) -> None:
         """Open a place."""

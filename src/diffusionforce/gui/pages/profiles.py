@@ -39,7 +39,8 @@ class ProfilesPage(Page):
         self.body.setContentsMargins(0, 0, 0, 0)
         self._preferences = preferences
         self.items: tuple[ShelfItem, ...] = ()
-        self._name = preferences.text("profiles/open") or FIRST
+        self._name = ""
+        self._wanted = preferences.text("profiles/open") or FIRST
         self._drafts: dict[str, ProfileDraft] = {}
         self.editor: ProfileEditor | None = None
         self.pane = ProfilePane()
@@ -75,7 +76,7 @@ class ProfilesPage(Page):
 
     def _read(self, *, then: str = "") -> None:
         """Read the profiles on a thread; `then` is the one to show."""
-        self._name = then or self._name
+        self._wanted = then or self._wanted
         background.run(self, profile_shelf.read_shelf, done=self._on_shelf, failed=self._on_failed)
 
     def _on_shelf(self, items: tuple[ShelfItem, ...]) -> None:
@@ -83,9 +84,10 @@ class ProfilesPage(Page):
         if self.editor is None:
             self._build_editor()
         self._update_drafts()
-        self.pane.show_items(items, chosen=self._name, edited=self._edited())
         known = {item.name for item in items}
-        self._open(self._name if self._name in known else FIRST if FIRST in known else items[0].name)
+        name = self._wanted if self._wanted in known else FIRST if FIRST in known else items[0].name
+        self.pane.show_items(items, chosen=name, edited=self._edited())
+        self._open(name)
 
     def _build_editor(self) -> None:
         families = dict(profile_shelf.titles_by_family(self.items))
@@ -155,12 +157,12 @@ class ProfilesPage(Page):
 
     def choose(self, name: str) -> None:
         """Show a profile; one that is not read yet comes as soon as it is."""
-        self._name = name
+        self._wanted = name
         if self.editor is not None and self.item(name) is not None:
             self._open(name)
 
     def _open(self, name: str) -> None:
-        self._name = name
+        self._name = self._wanted = name
         self._preferences.set_text("profiles/open", name)
         item = self.item(name)
         assert item is not None

@@ -1,22 +1,29 @@
 """The Settings place. There is no Save button: a change counts at once."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, qVersion
+from PySide6.QtCore import QUrl, Signal, qVersion
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QLineEdit
 
 import diffusionforce
 from diffusionforce.gui import theme
+from diffusionforce.gui.model import language
+from diffusionforce.gui.model.language import LANGUAGES, tr
+from diffusionforce.gui.pages.gallery import COMFY_KEY
 from diffusionforce.gui.pages.page import Header, Page
+from diffusionforce.gui.pages.settings_cards import FIELD_PX, HubCard, UpdatesCard, setting
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.rig_watch import RigWatch
 from diffusionforce.gui.theme import Choice
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Label
-from diffusionforce.gui.widgets.layout import add, column, hairline, holder, row, scrolling
+from diffusionforce.gui.widgets.layout import column, hairline, holder, scrolling
 from diffusionforce.gui.widgets.segmented import Segmented
-from diffusionforce.job import shipped_dir
+from diffusionforce.gui.widgets.toast import Toasts
+from diffusionforce.job import own_profiles_dir, shipped_dir
 from diffusionforce.runs import data_dir, runs_root
 
 CHOICES: tuple[Choice, ...] = ("system", "dark", "light")
@@ -24,55 +31,135 @@ MAX_PX = 860
 
 
 class SettingsPage(Page):
-    """Theme, folders, and what this program is."""
+    """Look, language, token, folders, engine, first steps, reset, and what this program is."""
 
-    def __init__(self, preferences: Preferences) -> None:
+    language_changed = Signal()
+    first_steps_asked = Signal()
+
+    def __init__(self, preferences: Preferences, watch: RigWatch, *, is_training: Callable[[], bool]) -> None:
+        """Build the page.
+
+        Args:
+            preferences: What the window remembers.
+            watch: Who looks at the machine.
+            is_training: Whether a run goes on in this window; engine and environment are left alone then.
+        """
         super().__init__()
         self._preferences = preferences
         self.theme = Segmented(("System", "Dark", "Light"), CHOICES.index(preferences.theme))
         self.theme.chosen.connect(self._on_theme)
+        codes = list(LANGUAGES)
+        self.language = Segmented(tuple(LANGUAGES.values()), codes.index(language.current()))
+        self.language.chosen.connect(lambda index: self._on_language(codes[index]))
         look = Card("Look", gap=12)
-        look.add(_setting("Theme", "Follows the system unless you choose.", self.theme))
-        inner = holder(column(look, _folders(), _about(), None, gap=14))
+        look.add(setting("Theme", "Follows the system unless you choose.", self.theme), hairline())
+        look.add(setting("Language", "Of the window; what a training says stays English.", self.language))
+        self.hub = HubCard(preferences)
+        self.updates = UpdatesCard(watch, is_training=is_training)
+        self.toasts = Toasts(self)
+        parts = (look, self.hub, _folders(preferences), self.updates, self._help_card(), _about())
+        inner = holder(column(*parts, None, gap=14))
         inner.setMaximumWidth(MAX_PX)
-        content = holder(row((inner, 1), (holder(column()), 0)))
-        add(self.body, Header("Settings", "Changes count as you make them."), (scrolling(content, name="clear"), 1))
+        self.body.addWidget(Header("Settings", "Changes count as you make them."))
+        self.body.addWidget(scrolling(inner, name="clear"), 1)
+
+    def _help_card(self) -> Card:
+        card = Card("Help and reset", gap=12)
+        self.first_steps = Button("Open first steps", "arrow")
+        self.first_steps.clicked.connect(self.first_steps_asked)
+        self.reset = Button("Reset the window", "undo")
+        self.reset.clicked.connect(self._on_reset)
+        card.add(setting("First steps", "Looks at your rig and trains the demo, step by step.", self.first_steps))
+        note = "Forgets theme, language, sizes and last choices. Runs, profiles and the token stay."
+        return card.add(hairline(), setting("Reset", note, self.reset))
+
+    def shown(self) -> None:
+        """Look at what is outside the window."""
+        self.hub.shown()
+        self.updates.shown()
 
     def _on_theme(self, index: int) -> None:
-        choice = CHOICES[index]
-        self._preferences.theme = choice
+        self._preferences.theme = CHOICES[index]
         self._preferences.save()
+        self._apply_theme()
+
+    def _apply_theme(self) -> None:
         app = QApplication.instance()
         if isinstance(app, QApplication):
-            theme.apply(app, choice)
+            theme.apply(app, self._preferences.theme)
+
+    def _on_language(self, code: str) -> None:
+        if code != language.current():
+            self._preferences.language = code
+            self._preferences.save()
+            language.use(code)
+            self.language_changed.emit()
+
+    def _on_reset(self) -> None:
+        before = self._preferences.reset()
+        kept = before.get("hub_token")
+        if kept:
+            self._preferences.restore({"hub_token": kept})
+        self._take_preferences()
+        title, text = tr("The window is as at its first start"), tr("Sizes follow when it opens again.")
+        self.toasts.say("ok", title, text, action=tr("Undo"), do=lambda: self._undo_reset(before))
+
+    def _undo_reset(self, before: dict[str, object]) -> None:
+        self._preferences.restore(before)
+        self._take_preferences()
+
+    def _take_preferences(self) -> None:
+        self._preferences.save()
+        self.theme.choose(CHOICES.index(self._preferences.theme))
+        self._apply_theme()
+        self.language.choose(list(LANGUAGES).index(self._preferences.language))
+        self._on_language(self._preferences.language)
 
 
-def _setting(name: str, note: str, *widgets: QWidget):
-    layout = row((column(Label(name, "strong"), Label(note, "small", wrap=True), gap=1), 1), gap=8)
-    add(layout, *widgets)
-    return layout
-
-
-def _folders() -> Card:
-    card = Card("Folders", "DIFFUSIONFORCE_HOME moves the first two", gap=12)
+def _folders(preferences: Preferences) -> Card:
+    card = Card("Folders", "DIFFUSIONFORCE_HOME moves the first four", gap=12)
     folders = (
         ("Data", "Everything the app keeps.", data_dir()),
         ("Runs", "One folder a run, with samples, LoRA files and log.", runs_root()),
-        ("Profiles", "The built-in ones.", shipped_dir("profiles")),
+        ("Own profiles", "One TOML file each.", own_profiles_dir()),
+        ("Models", "What was downloaded.", data_dir() / "models"),
+        ("Built-in profiles", "They come with the app.", shipped_dir("profiles")),
     )
     for i, (name, note, path) in enumerate(folders):
         if i:
             card.add(hairline())
         shown = QLineEdit(str(path))
         shown.setReadOnly(True)
+        shown.setProperty("locked", "1")
         shown.setCursorPosition(0)
-        shown.setAccessibleName(f"{name} folder")
-        shown.setFixedWidth(320)
+        shown.setAccessibleName(f"{tr(name)}: {path}")
+        shown.setFixedWidth(FIELD_PX)
         shown.setToolTip(str(path))
-        show = Button("", "folder", tip=f"Open the {name.lower()} folder")
+        show = Button("", "folder", tip="Open the folder")
+        show.setAccessibleName(f"{tr('Open the folder')}: {tr(name)}")
         show.clicked.connect(lambda _checked=False, p=path: _open(p))
-        card.add(_setting(name, note, shown, show))
-    return card
+        card.add(setting(name, note, shown, show))
+    return card.add(hairline(), _comfy_line(preferences))
+
+
+def _comfy_line(preferences: Preferences) -> QHBoxLayout:
+    shown = QLineEdit(preferences.text(COMFY_KEY))
+    shown.setReadOnly(True)
+    shown.setProperty("locked", "1")
+    shown.setPlaceholderText(tr("not chosen"))
+    shown.setAccessibleName("ComfyUI")
+    shown.setFixedWidth(FIELD_PX)
+    choose = Button("", "folder", tip="Choose the folder of ComfyUI")
+
+    def browse() -> None:
+        path = QFileDialog.getExistingDirectory(choose, tr("Choose the folder of ComfyUI"), shown.text())
+        if path:
+            preferences.set_text(COMFY_KEY, path)
+            preferences.save()
+            shown.setText(path)
+
+    choose.clicked.connect(browse)
+    return setting("ComfyUI", "LoRA files are copied to its models/loras.", shown, choose)
 
 
 def _open(path: Path) -> None:
@@ -82,9 +169,8 @@ def _open(path: Path) -> None:
 
 def _about() -> Card:
     card = Card("About", gap=6)
-    text = (
-        f"DiffusionForce {diffusionforce.__version__}, Apache-2.0. It trains LoRAs of diffusion transformers over two "
-        f"graphics cards. Qt {qVersion()} (LGPL-3.0). The bundled fonts Inter and JetBrains Mono are under the SIL "
-        "Open Font License."
+    text = tr(
+        "DiffusionForce {version}, Apache-2.0. It trains LoRAs of diffusion transformers over two graphics cards. "
+        "Qt {qt} (LGPL-3.0). The bundled fonts Inter and JetBrains Mono are under the SIL Open Font License."
     )
-    return card.add(Label(text, "body2", wrap=True))
+    return card.add(Label(text.format(version=diffusionforce.__version__, qt=qVersion()), "body2", wrap=True))

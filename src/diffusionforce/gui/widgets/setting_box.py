@@ -7,7 +7,7 @@ from the kind of the setting.
 from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenu, QPlainTextEdit, QWidget
 
 from diffusionforce.gui.model.language import tr
@@ -19,7 +19,7 @@ from diffusionforce.gui.widgets.layout import column, holder, row
 from diffusionforce.gui.widgets.toggle import Toggle
 
 FIELD_PX, HEAD_PX = 32, 22
-LINE_PX = 19
+LINE_PX = 17
 MIN_LINES, MAX_LINES = 2, 10
 MIN_WIDTH_PX = 150
 
@@ -92,24 +92,24 @@ class TextField(QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
+        self._height_px = 0
         self.setTabChangesFocus(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.textChanged.connect(self._fit)
         self._fit()
 
     def _fit(self) -> None:
-        lines = min(MAX_LINES, max(MIN_LINES, self.document().blockCount()))
-        self.setFixedHeight(lines * LINE_PX + 18)
+        # A line that is broken counts as often as it is; before the first layout that is not known.
+        wrapped = int(self.document().size().height()) if self.isVisible() else self.document().blockCount()
+        height_px = min(MAX_LINES, max(MIN_LINES, wrapped)) * LINE_PX + 10
+        if height_px != self._height_px:
+            self._height_px = height_px
+            # The style sheet of the application sets a smallest height, over whatever a widget says itself.
+            self.setStyleSheet(f"min-height: {height_px}px; max-height: {height_px}px;")
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Fit again: a style sheet sets the smallest height anew."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.StyleChange:
-            self._fit()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Fit once the style sheet has been here."""
-        super().showEvent(event)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit to lines that break elsewhere now."""
+        super().resizeEvent(event)
         self._fit()
 
     def event(self, event: QEvent) -> bool:

@@ -16,7 +16,7 @@ from diffusionforce.cli import EXIT_INTERRUPTED, checking, engine, forecasting, 
 from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
 from diffusionforce.runs import RunFolder, is_disk_full, shortened
-from diffusionforce.wire import Failed, encode
+from diffusionforce.wire import Failed, child_environment, encode
 
 EXIT_FAILED, EXIT_BUG = 1, 2
 
@@ -29,6 +29,7 @@ are, the fastest that fits on top. Nothing is loaded or trained, and no graphics
 it does not, or a problem, 2 a bug."""
 
 _BENCHES = {
+    "rig": ("diffusionforce.trainer.speed_test", "how fast each card computes and is reached"),
     "pipeline": ("diffusionforce.pipeline.bench", "schedules side by side on random weights"),
     "forecast": ("diffusionforce.trainer.forecast_bench", "forecasts of memory and time beside what the cards show"),
 }
@@ -169,7 +170,7 @@ def _open_window(options: argparse.Namespace) -> int:
 def _bench(arguments: Sequence[str]) -> int:
     module, _ = _BENCHES[arguments[0]]
     command = [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
-    return subprocess.run(command, check=False).returncode
+    return subprocess.run(command, check=False, env=child_environment()).returncode
 
 
 def _in_words(error: OSError) -> UserError:

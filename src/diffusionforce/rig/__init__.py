@@ -5,8 +5,11 @@ from diffusionforce.rig.cards import Card, CardProcess, Reading
 from diffusionforce.rig.driver import Driver, open_driver
 from diffusionforce.rig.findings import Finding, Severity, find, label
 from diffusionforce.rig.machine import Machine, read_machine
+from diffusionforce.rig.privacy import without_names
 from diffusionforce.rig.report import RigReport, examine, read_cards
 from diffusionforce.rig.sizes import GIB, in_gb
+from diffusionforce.rig.speeds import advise, keep_speed_test, last_speed_test, link_bytes_per_s, speed_of
+from diffusionforce.rig.text_report import text_report
 from diffusionforce.rig.torch_facts import TorchFacts, torch_facts
 
 __all__ = [
@@ -20,13 +23,20 @@ __all__ = [
     "RigReport",
     "Severity",
     "TorchFacts",
+    "advise",
     "examine",
     "find",
     "in_gb",
+    "keep_speed_test",
     "label",
+    "last_speed_test",
+    "link_bytes_per_s",
     "meters",
     "open_driver",
     "read_cards",
     "read_machine",
+    "speed_of",
+    "text_report",
     "torch_facts",
+    "without_names",
 ]

@@ -58,6 +58,7 @@ def find(machine: Machine, *, cards: Sequence[Card], torch: TorchFacts | None) -
     for card in cards:
         found += _about_link(card)
         found += _about_memory(card)
+    found += [*_about_displays(cards), *_about_driver(cards), *(_about_paging(machine) if cards else ())]
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
 
 
@@ -82,6 +83,37 @@ def _about_cards(cards: Sequence[Card]) -> Iterator[Finding]:
     for card in cards:
         if card.compute_capability is not None and card.compute_capability < FIRST_CHIP_WITH_BF16:
             yield Finding(severity="warning", sentence=f"{label(card)} computes bf16 slowly: its chip predates it.")
+
+
+def _about_displays(cards: Sequence[Card]) -> Iterator[Finding]:
+    with_screen = [card for card in cards if card.display_attached]
+    without = [card for card in cards if card.display_attached is False]
+    if with_screen and len(cards) > 1 and not without:
+        yield Finding(severity="note", sentence="Every card has a screen, which takes memory that training could use.")
+    for card in with_screen if without else ():
+        yield Finding(
+            severity="note",
+            sentence=f"A screen is plugged into {label(card)}, which takes memory that training could use.",
+            hint="The mainboard may have display ports of its own; a screen there leaves the card alone.",
+        )
+
+
+def _about_paging(machine: Machine) -> Iterator[Finding]:
+    if machine.system.startswith("Windows"):
+        yield Finding(
+            severity="good",
+            sentence="The paging guard is on: if Windows moves memory of a card to RAM, the run stops with its state "
+            "saved, instead of getting many times slower.",
+        )
+    else:
+        yield Finding(severity="good", sentence="This system never moves memory of a card to RAM by itself.")
+
+
+def _about_driver(cards: Sequence[Card]) -> Iterator[Finding]:
+    versions = {(card.driver_version, card.cuda_version) for card in cards if card.driver_version}
+    for version, cuda in sorted(versions, key=str):
+        newest = f" and runs CUDA up to {'.'.join(map(str, cuda))}" if cuda is not None else ""
+        yield Finding(severity="good", sentence=f"The NVIDIA driver is {version}{newest}.")
 
 
 def _about_torch(torch: TorchFacts, *, cards: Sequence[Card]) -> Iterator[Finding]:

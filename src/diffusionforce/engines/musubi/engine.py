@@ -4,6 +4,7 @@ What lies in the engine's place is verified first, so that a changed file is nam
 """
 
 import importlib.util
+from collections.abc import Callable
 
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.musubi.families import find_family
@@ -12,10 +13,11 @@ from diffusionforce.engines.musubi.readiness import require_ready
 from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.plans import RunPlan
-from diffusionforce.errors import EngineError
+from diffusionforce.errors import EngineError, ProfileError, UserError, WeightsError
 from diffusionforce.job import Job
 from diffusionforce.rig import read_cards
 from diffusionforce.wire import Done, Stopped, Warn
+from diffusionforce.wire.readiness import Lack
 
 _LIBRARIES = (
     "av",
@@ -43,12 +45,9 @@ class MusubiEngine:
             EngineError: The engine is not installed, was changed, or lacks libraries.
             UserError: The model's files, terms or settings, all that is wrong with them at once.
         """
-        family = find_family(job.profile.model.family)
-        verify()
-        _require_card(job, title=family.title)
-        require_libraries()
-        require_ready(job)
-        require_state(job)
+        found = first_problem(job)
+        if found is not None:
+            raise found[1]
 
     def train(
         self,
@@ -82,8 +81,34 @@ class MusubiEngine:
         return run.to_the_end()
 
 
-def _require_card(job: Job, *, title: str) -> None:
+def first_problem(job: Job) -> tuple[Lack, UserError] | None:
+    """Return what is in the way of a job, the most basic thing first, and what kind of thing it is; None if nothing."""
+    checks: tuple[tuple[Lack, Callable[[], object]], ...] = (
+        ("settings", lambda: find_family(job.profile.model.family)),
+        ("engine", verify),
+        ("card", lambda: _require_card(job)),
+        ("libraries", require_libraries),
+        ("settings", lambda: require_ready(job)),
+        ("state", lambda: require_state(job)),
+    )
+    for lack, check in checks:
+        try:
+            check()
+        except UserError as error:
+            return _lack_of(error, usual=lack), error
+    return None
+
+
+def _lack_of(error: UserError, *, usual: Lack) -> Lack:
+    """What `require_ready` refuses is about terms, files or settings; its first problem has the kind."""
+    if usual != "settings" or isinstance(error, ProfileError):
+        return usual
+    return "files" if isinstance(error, WeightsError) else "terms"
+
+
+def _require_card(job: Job) -> None:
     if "cpu" in job.profile.devices.use or not read_cards():
+        title = find_family(job.profile.model.family).title
         raise EngineError(
             f"{title} cannot be trained without a graphics card.",
             hint="On the processor, train the profile pocket-demo, with your own pictures if you like.",

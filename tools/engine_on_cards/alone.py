@@ -74,12 +74,13 @@ def main(name: str, size: str, budget_bytes: int, result: Path, argv: list[str])
     clock.watch()
     program, *options = argv
     sys.argv = [program, *options]
-    ended = "out of memory"
+    ended = "failed"
     try:
         runpy.run_path(str(source.parent / f"{program}.py"), run_name="__main__")
         ended = "done"
-    except torch.OutOfMemoryError:
-        sys.stderr.write("out of memory\n")
+    except torch.OutOfMemoryError as error:
+        ended = "out of memory"
+        sys.stderr.write(f"{error}\n")
     finally:
         noted = {"ended": ended, "steps_s": clock.steps_s(), "losses": clock.losses, "peaks_bytes": clock.peaks_bytes}
         result.write_text(json.dumps(noted), encoding="utf-8")

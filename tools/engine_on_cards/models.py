@@ -62,7 +62,9 @@ class WanKind:
 
     def shrink(self, version: str, num_blocks: int) -> None:
         """Make the engine's sizes small."""
-        _module("wan.configs").WAN_CONFIGS[version].update(_TINY_WAN, num_layers=num_blocks)
+        configs = _module("wan.configs").WAN_CONFIGS
+        configs[version].update(_TINY_WAN, num_layers=num_blocks)
+        configs["t2v-14B"].update(text_len=_TINY_TOKENS)  # Captions are prepared by this one for all of them.
         autoencoder = _module("wan.modules.vae")
         usual = autoencoder._video_vae
 

@@ -71,7 +71,7 @@ class Row:
 
 ROWS: Mapping[str, Row] = {
     "wan": Row(profile="wan21-14b", budget_gib=16, num_frames=9, swaps={4: 39, 1: 28}),
-    "klein": Row(profile="klein-9b-1024", budget_gib=12, swaps={4: 28, 1: 16}, blocks=6),
-    "wan22": Row(profile="wan22-t2v-14b", weights="fp8", budget_gib=24, num_frames=9, swaps={1: 28}),
+    "klein": Row(profile="klein-9b-1024", budget_gib=12, swaps={4: 16, 1: 16}, blocks=6),
+    "wan22": Row(profile="wan22-t2v-14b", weights="fp8", budget_gib=24, num_frames=9, swaps={4: 30}),
     "one-card": Row(profile="wan21-14b", num_cards=1, budget_gib=0, makes_samples=False, swaps={4: 0}),
 }

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from diffusionforce.errors import DatasetError
 from diffusionforce.job import write_whole
 
 CAPTION_SUFFIX = ".txt"
+ORIGINALS = "originals"
+"""Folder beside the pictures that keeps whatever was replaced; training does not read it."""
 MAX_CAPTION_BYTES = 64 * 1024
 # NUL and other control characters, zero-width ones, and marks that turn the direction of writing.
 _ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
@@ -74,6 +77,25 @@ def write_caption(path: Path, text: str) -> None:
         OSError: The disk refuses.
     """
     write_whole(path, f"{one_line(text)}\n".encode())
+
+
+def keep_original(picture: Path) -> None:
+    """Copy the caption of a picture into `originals/captions`, unless a copy is there: the first is the original.
+
+    Raises:
+        OSError: The disk refuses.
+    """
+    caption = caption_path(picture)
+    copy = picture.parent / ORIGINALS / "captions" / caption.name
+    if caption.is_file() and not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(caption, copy)
+
+
+def caption_path(picture: Path) -> Path:
+    """Return the caption file of a picture; where there is none, the one that would be."""
+    others = (picture.with_suffix(suffix) for suffix in (CAPTION_SUFFIX, CAPTION_SUFFIX.upper()))
+    return next((path for path in others if path.is_file()), picture.with_suffix(CAPTION_SUFFIX))
 
 
 def _encodings(data: bytes) -> tuple[str, ...]:

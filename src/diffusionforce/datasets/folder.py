@@ -11,6 +11,7 @@ from pathlib import Path
 
 from diffusionforce.datasets.captions import read_caption
 from diffusionforce.datasets.pictures import load_rgb, upright_size_px
+from diffusionforce.datasets.sets import is_set, read_set
 from diffusionforce.errors import DatasetError
 
 PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".avif"})
@@ -70,13 +71,15 @@ def read_folder(root: Path, *, decode: bool = True, progress: Callable[[int, int
     """Read a dataset folder. Every picture is decoded once, so that a damaged one is found before training.
 
     Args:
-        root: The folder; its subfolders are not read.
+        root: The folder; its subfolders are not read. One that stands for a set is read as the set's folders.
         decode: Whether to decode the pictures; without, only their headers are read, which is quick.
         progress: Called with the number of pictures done and their total.
 
     Raises:
         DatasetError: The folder is not there, cannot be read, or has nothing to train on.
     """
+    if is_set(root):
+        return _read_set(root, decode=decode, progress=progress)
     files, findings = _files(root)
     pictures = [path for path in files if path.suffix.lower() in PICTURE_SUFFIXES]
     if not pictures:
@@ -98,6 +101,25 @@ def read_folder(root: Path, *, decode: bool = True, progress: Callable[[int, int
             f"{root} has nothing to train on: none of its {_count(pictures, 'picture')} can be used.",
             hint=" ".join(finding.sentence for finding in findings[:3]) + f" {_EXPECTED}",
         )
+    return Dataset(root=root, items=tuple(items), findings=tuple(findings))
+
+
+def _read_set(root: Path, *, decode: bool, progress: Callable[[int, int], None] | None) -> Dataset:
+    """Read the folders of a set; the items of each come as many times as it counts."""
+    folders = read_set(root).folders
+    counts = [sum(path.suffix.lower() in PICTURE_SUFFIXES for path in folder_files(Path(f.path))[0]) for f in folders]
+    items: list[Item] = []
+    findings: list[Finding] = []
+    for index, folder in enumerate(folders):
+        before = sum(counts[:index])
+
+        def tell(done: int, _total: int, *, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, sum(counts))
+
+        dataset = read_folder(Path(folder.path), decode=decode, progress=tell)
+        items += dataset.items * folder.repeats
+        findings += dataset.findings
     return Dataset(root=root, items=tuple(items), findings=tuple(findings))
 
 

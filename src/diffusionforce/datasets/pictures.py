@@ -31,6 +31,29 @@ def load_rgb(path: Path) -> Image.Image:
     return _opened(path, _decoded)
 
 
+def small_rgb(path: Path, *, edge_px: int) -> Image.Image:
+    """Read a picture as `load_rgb` does, but small: its longer edge has at most `edge_px` pixels.
+
+    Raises:
+        DatasetError: As `load_rgb`.
+    """
+
+    def read(picture: Image.Image) -> Image.Image:
+        if picture.format == "JPEG":
+            # The decoder leaves out what is not needed; the rest is scaled as well as anything else.
+            picture.draft("RGB", (edge_px, edge_px))
+        picture.load()
+        if picture.mode in {"RGB", "RGBA", "L", "LA"} and max(picture.size) > edge_px:
+            orientation = picture.getexif().get(ExifTags.Base.Orientation, 1)
+            picture.thumbnail((edge_px, edge_px), Image.Resampling.BOX)
+            picture.getexif()[ExifTags.Base.Orientation] = orientation
+        small = _rgb(ImageOps.exif_transpose(picture))
+        small.thumbnail((edge_px, edge_px), Image.Resampling.BOX)
+        return small
+
+    return _opened(path, read)
+
+
 def upright_size_px(path: Path) -> tuple[int, int]:
     """Return width and height of a picture as a person sees it, from its header alone.
 

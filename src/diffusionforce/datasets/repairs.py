@@ -13,7 +13,14 @@ from typing import Any
 
 from PIL import Image
 
-from diffusionforce.datasets.captions import CAPTION_SUFFIX, read_caption, without_odd_characters, write_caption
+from diffusionforce.datasets.captions import (
+    CAPTION_SUFFIX,
+    ORIGINALS,
+    caption_path,
+    read_caption,
+    without_odd_characters,
+    write_caption,
+)
 from diffusionforce.datasets.clips import first_frame
 from diffusionforce.datasets.looking import SUFFIXES, look_at_picture
 from diffusionforce.datasets.pictures import load_rgb
@@ -21,7 +28,6 @@ from diffusionforce.datasets.records import FileFinding
 from diffusionforce.errors import DatasetError, UserError
 from diffusionforce.job import write_whole
 
-ORIGINALS = "originals"
 LOG_NAME = "repairs.json"
 MAX_SIDE_PX = 4096
 MAX_STEM = 80
@@ -219,11 +225,8 @@ class _Job:
 
     def caption_of(self, picture: Path) -> Path | None:
         """Return the caption file of a picture."""
-        for suffix in (CAPTION_SUFFIX, CAPTION_SUFFIX.upper()):
-            path = picture.with_suffix(suffix)
-            if path.is_file():
-                return path
-        return None
+        path = caption_path(picture)
+        return path if path.is_file() else None
 
 
 def _free(path: Path) -> Path:

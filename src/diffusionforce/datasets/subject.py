@@ -6,6 +6,7 @@ the word that is in every caption of the new pictures takes the place of the pro
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from diffusionforce.errors import ProfileError
 from diffusionforce.job import Profile, dataset_folder, shipped_dir
 
 MAX_CAPTIONS_AS_PROMPTS = 3
+LIKELY_SHARE = 0.6
 _WORD = re.compile(r"\w+(?:-\w+)*")
 # What captions say of anything: joining words, and the ways in which they begin.
 _COMMON_WORDS = """
@@ -46,6 +48,29 @@ def find_trigger(captions: Sequence[str]) -> str:
     ]
     names = [word for word in candidates if word != word.lower()]
     return next(iter(names or candidates), "")
+
+
+def likely_trigger(captions: Sequence[str]) -> str:
+    """Return the word that seems to call the subject though some captions lack it; empty where none does.
+
+    Args:
+        captions: The captions of a dataset.
+    """
+    counts: Counter[str] = Counter()
+    places: dict[str, list[int]] = {}
+    spelling: dict[str, str] = {}
+    for caption in captions:
+        words = list(dict.fromkeys(word for word in _words(caption) if _is_own(word)))
+        for place, word in enumerate(words):
+            key = word.casefold()
+            counts[key] += 1
+            places.setdefault(key, []).append(place)
+            spelling.setdefault(key, word)
+    often = [key for key, count in counts.items() if count >= max(2, LIKELY_SHARE * len(captions))]
+    if not often:
+        return ""
+    # What most captions begin with comes before what merely is in most of them.
+    return spelling[min(often, key=lambda key: (sum(places[key]) / len(places[key]), -counts[key]))]
 
 
 def num_captions_without(trigger: str, captions: Sequence[str]) -> int:

@@ -51,6 +51,7 @@ QFrame#hline {{ background: {t.line}; max-height: 1px; min-height: 1px; border: 
 QFrame#side {{ background: {t.side}; border: none; border-right: 1px solid {t.line}; }}
 QFrame#strip {{ background: {t.side}; border: none; border-top: 1px solid {t.line}; }}
 QFrame#pane {{ background: {t.bg}; border: none; border-right: 1px solid {t.line}; }}
+QFrame#pane[dropping="1"] {{ background: {t.accent_bg}; border-right: 1px solid {t.focus}; }}
 QFrame#inspector {{ background: {t.bg}; border: none; border-left: 1px solid {t.line}; }}
 QFrame#toast {{ background: {t.popup}; border: 1px solid {t.edge}; border-radius: 10px; }}
 QFrame#overlay {{ background: {t.bg}; border: none; }}

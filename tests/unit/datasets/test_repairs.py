@@ -8,10 +8,11 @@ from PIL import Image
 from tests.support import broken_dataset
 from tests.support.broken_dataset import TRIGGER, save
 
+from diffusionforce.datasets.captions import ORIGINALS
 from diffusionforce.datasets.check import Report, check_folder
 from diffusionforce.datasets.findings import KINDS
 from diffusionforce.datasets.records import FileFinding
-from diffusionforce.datasets.repairs import ORIGINALS, Repaired, Workshop
+from diffusionforce.datasets.repairs import Repaired, Workshop
 from diffusionforce.errors import DatasetError
 
 REPAIRABLE = [kind.key for kind in KINDS.values() if kind.repair and kind.key not in {"clip", "huge", "long_name"}]

@@ -1,191 +1,383 @@
-"""The Datasets place: look at the pictures and captions of a folder, with what was found about them."""
+"""The Datasets place: folders of pictures with captions, what is wrong with them, and what the model will see."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QButtonGroup, QFileDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QMimeData, QTimer, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QHideEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
-from diffusionforce.errors import UserError
-from diffusionforce.gui import background, dataset_reading
-from diffusionforce.gui.model import words
+from diffusionforce.gui import dataset_reading
+from diffusionforce.gui.dataset_desk import DatasetDesk
+from diffusionforce.gui.model import training_size
+from diffusionforce.gui.model.dataset_library import DatasetLibrary
+from diffusionforce.gui.model.dataset_table import SORTS, Filter, FindingLine, Sort
+from diffusionforce.gui.pages.datasets_findings import FindingsCard
+from diffusionforce.gui.pages.datasets_inspector import Inspector
+from diffusionforce.gui.pages.datasets_list import DatasetList
+from diffusionforce.gui.pages.datasets_panels import FoldersPanel, TriggerPanel
+from diffusionforce.gui.pages.datasets_tabs import CaptionsTab, ShapesTab
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.buttons import Button
-from diffusionforce.gui.widgets.cards import Card
-from diffusionforce.gui.widgets.labels import Label
-from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, scrolling
-from diffusionforce.gui.widgets.list_item import ListItem
+from diffusionforce.gui.widgets.chip import Chip
+from diffusionforce.gui.widgets.count_tabs import CountTabs
+from diffusionforce.gui.widgets.layout import add, clear, column, holder, row
 from diffusionforce.gui.widgets.notices import Banner, Empty
-from diffusionforce.gui.widgets.notices import Finding as FindingLine
-from diffusionforce.gui.widgets.pick_card import dropped_path, is_folder
-from diffusionforce.gui.widgets.picture_wall import PictureWall
+from diffusionforce.gui.widgets.thumb_grid import ThumbGrid
+from diffusionforce.gui.widgets.toast import Toasts
 
-if TYPE_CHECKING:
-    from diffusionforce.datasets import Dataset, Finding
-
-LIST_PX, LIST_COMPACT_PX = 250, 208
-MAX_FINDINGS = 5
+TABS = (
+    ("all", "All"),
+    ("left_out", "Left out"),
+    ("fix", "To fix"),
+    ("shapes", "Shapes"),
+    ("captions", "Captions"),
+)
+SEARCH_AFTER_MS = 150
+_EMPTY = (
+    "Drop a folder of pictures here. Captions are text files with the same name. Your files are only read, and never "
+    "changed without asking."
+)
 
 
 class DatasetsPage(Page):
-    """Shows one folder at a time. Nothing in it is written to."""
+    """Shows one dataset at a time."""
 
     train_asked = Signal(str)
 
-    def __init__(self, preferences: Preferences, store: PictureStore) -> None:
+    def __init__(self, preferences: Preferences, _store: PictureStore) -> None:
         super().__init__()
         self.body.setContentsMargins(0, 0, 0, 0)
-        self._preferences, self._store = preferences, store
-        self._choice, self._reading = "", 0
-        self._group = QButtonGroup(self)
-        self._names = QVBoxLayout()
-        self._names.setSpacing(2)
-        self._pane = QFrame()
-        self._pane.setObjectName("pane")
-        self._pane.setFixedWidth(LIST_PX)
-        self.header = Header("", "")
-        self.add_folder = Button("Choose a folder", "folder")
-        self.add_folder.clicked.connect(self._browse)
-        self.train = Button("Train with this", "play", kind="primary")
-        self.train.clicked.connect(lambda: self.train_asked.emit(self._choice))
-        self.header.add_actions(self.add_folder, self.train)
-        self._findings = QVBoxLayout()
-        self.wall = PictureWall(store)
         self.setAcceptDrops(True)
-        self._build()
+        self._preferences = preferences
+        self.library = DatasetLibrary()
+        for folder in reversed(preferences.recent_datasets):
+            self.library.add(folder)
+        self.desk = DatasetDesk(self.library, self)
+        self.thumbnails = Thumbnails(self)
+        self._what, self._searches = "", False
+        self._make_parts()
+        self._lay_out()
+        self._connect()
+        self._show()
 
-    def _build(self) -> None:
-        names = QVBoxLayout(self._pane)
-        names.setContentsMargins(14, 18, 14, 14)
-        add(names, Label("Datasets", "title"), 8, self._names, None)
-        right = QWidget()
-        right.setObjectName("page")
-        layout = QVBoxLayout(right)
-        layout.setContentsMargins(24, 18, 24, 16)
-        layout.setSpacing(14)
+    def _make_parts(self) -> None:
+        self.list = DatasetList(self.library, self.thumbnails)
+        self.header = Header("", "")
+        self.undo = Button("", "undo", kind="ghost", tip="Undo (Ctrl+Z)")
+        self.search_open = Button("", "search", kind="ghost", tip="Find in names and captions (Ctrl+F)")
+        self.folders = Button("", "folder", kind="ghost", size="small", tip="Folders and repeats")
+        self.trigger = Button("Trigger word", "tag", tip="The word that calls the subject")
+        self.trigger_icon = Button("", "tag", tip="Trigger word")
+        self.again = Button("", "refresh", tip="Check again (F5)")
+        self.train = Button("Train with this", "play", kind="primary")
+        self.header.chips.addWidget(self.folders)
+        self.header.add_actions(self.undo, self.search_open, self.trigger, self.trigger_icon, self.again, self.train)
+        self.trigger_panel, self.folders_panel = TriggerPanel(self.desk), FoldersPanel(self.desk)
+        self.findings = FindingsCard(self.desk)
+        self.tabs = CountTabs(TABS)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Find in names and captions")
+        self.search.setAccessibleName("Find in names and captions")
+        self.search.setClearButtonEnabled(True)
+        self.sort = QComboBox()
+        self.sort.setAccessibleName("Order")
+        for key, words in SORTS:
+            self.sort.addItem(words, key)
+        self.only = Chip()
+        self.all_files = Button("Show all", "x", kind="ghost", size="small")
+        self.grid = ThumbGrid(self.thumbnails)
+        self.inspector = Inspector(self.desk, self.thumbnails)
+        self.inspector.offer_sizes(training_size.size_of(self._preferences.profile))
+        self.shapes = ShapesTab(self.desk, size=lambda: self.inspector.size_px)
+        self.captions = CaptionsTab(self.desk)
+        self.toasts = Toasts(self)
+
+    def _lay_out(self) -> None:
         choose = Button("Choose a folder", "folder", kind="primary")
-        choose.clicked.connect(self._browse)
-        text = (
-            "Drop a folder of pictures here, or choose one. Captions are text files with the same name. Your files "
-            "are only read, never changed."
+        choose.clicked.connect(self.list.browse)
+        self._empty = Empty("images", "No datasets yet", _EMPTY, actions=(choose,))
+        self._problem = QVBoxLayout()
+        self._no_match = Empty("search", "No file here", "No file passes this filter. Choose another one above.")
+        self._views = QStackedWidget()
+        for view in (self.grid, self.shapes, self.captions, self._no_match):
+            self._views.addWidget(view)
+        self._filter_row = holder(row((self.search, 1), self.only, self.all_files, None, gap=8))
+        tools = row(self.tabs, None, self.sort, gap=8)
+        self._content = holder(
+            column(
+                self.trigger_panel,
+                self.folders_panel,
+                self.findings,
+                tools,
+                self._filter_row,
+                (self._views, 1),
+                gap=12,
+            )
         )
-        self._empty = Empty("images", "No dataset chosen", text, actions=(choose,))
-        self._content = scrolling(holder(column(self._findings, self.wall, None, gap=14)), name="clear")
-        add(layout, self.header, (self._content, 1), (self._empty, 1))
+        centre = QWidget()
+        centre.setObjectName("page")
+        layout = QVBoxLayout(centre)
+        layout.setContentsMargins(22, 18, 18, 8)
+        layout.setSpacing(14)
+        self._rest = holder(column())
+        add(layout, self.header, self._problem, (self._content, 1), (self._empty, 1), (self._rest, 1))
         both = QHBoxLayout()
         both.setSpacing(0)
-        both.addWidget(self._pane)
-        both.addWidget(right, 1)
+        add(both, self.list, (centre, 1), self.inspector)
         self.body.addLayout(both)
-        self._content.hide()
-        self.train.hide()
+
+    def _connect(self) -> None:
+        desk = self.desk
+        desk.opened.connect(self._on_opened)
+        desk.changed.connect(self._show)
+        desk.captions_changed.connect(self._on_captions)
+        desk.said.connect(self._say)
+        self.list.chosen.connect(self.choose)
+        self.list.removed.connect(self._remove)
+        self.undo.clicked.connect(desk.undo)
+        self.again.clicked.connect(desk.check_again)
+        self.folders.clicked.connect(lambda: self._turn(self.folders_panel))
+        for button in (self.trigger, self.trigger_icon):
+            button.clicked.connect(lambda: self._turn(self.trigger_panel))
+        self.search_open.clicked.connect(self._open_search)
+        self.train.clicked.connect(lambda: self.train_asked.emit(desk.choice))
+        self.findings.files_asked.connect(self._show_kind)
+        self.findings.write_asked.connect(self._write_captions)
+        self.tabs.chosen.connect(self._on_tab)
+        self.all_files.clicked.connect(self._show_all)
+        self.sort.currentIndexChanged.connect(self._fill)
+        self._searching = QTimer(self)
+        self._searching.setSingleShot(True)
+        self._searching.setInterval(SEARCH_AFTER_MS)
+        self._searching.timeout.connect(self._fill)
+        self.search.textChanged.connect(lambda _text: self._searching.start())
+        self.grid.chosen.connect(lambda: self.inspector.show_rows(self.grid.chosen_rows))
+        self.inspector.stepped.connect(self.grid.step)
+        self.inspector.size_changed.connect(self.shapes.refresh)
+        for keys, deed in (
+            ("Ctrl+Z", desk.undo),
+            ("Ctrl+O", self.list.browse),
+            ("F5", desk.check_again),
+            ("Ctrl+F", self._open_search),
+            ("Ctrl+S", self.inspector.save),
+        ):
+            QShortcut(QKeySequence(keys), self, deed)
 
     def shown(self) -> None:
-        """List the folders again; open the first one the first time."""
-        self._fill_names()
-        if not self._choice:
-            choice = self._preferences.dataset or next(iter(dataset_reading.demo_choices()), "")
+        """List the datasets again; open one the first time."""
+        self.inspector.offer_sizes(training_size.size_of(self._preferences.profile))
+        if not self.desk.choice:
+            own = [entry.choice for entry in self.library.own]
+            last = self._preferences.dataset
+            choice = last or next(iter([*own, *dataset_reading.demo_choices()]), "")
             if choice:
                 self.choose(choice)
-
-    def _fill_names(self) -> None:
-        clear(self._names)
-        groups = (
-            ("WITH THE APP", dataset_reading.demo_choices()),
-            ("MINE", [path for path in self._preferences.recent_datasets if Path(path).is_dir()]),
-        )
-        for title, choices in groups:
-            if choices:
-                self._names.addWidget(Label(title, "caption"))
-            for choice in choices:
-                note = "comes with the app" if choice.startswith("demo:") else choice
-                item = ListItem(dataset_reading.title(choice), note, icon="images")
-                item.setObjectName(choice)
-                item.setChecked(choice == self._choice)
-                item.clicked.connect(lambda _checked=False, c=choice: self.choose(c))
-                self._group.addButton(item)
-                self._names.addWidget(item)
-
-    def _browse(self) -> None:
-        path = QFileDialog.getExistingDirectory(self, "Choose a folder of captioned pictures")
-        if path:
-            self.choose(path)
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Welcome a dragged folder."""
-        if is_folder(event):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Show the dropped folder."""
-        event.acceptProposedAction()
-        self.choose(dropped_path(event))
+        self.list.show_choice(self.desk.choice)
 
     def choose(self, choice: str) -> None:
-        """Read a dataset on a thread and show it."""
-        self._choice = choice
-        self._reading += 1
-        asked = self._reading
-        self._fill_names()
-        self.header.set_title(dataset_reading.title(choice), "Checking the pictures")
-        self._empty.hide()
-        self._content.show()
-        self.train.setVisible(True)
-        self.train.allow(False, reason="The pictures are being checked.")
-        clear(self._findings)
-        self.wall.show_items(())
+        """Open a dataset: `demo:NAME`, a folder or a set."""
+        self.inspector.save()
+        if not choice.startswith("demo:"):
+            self.library.add(choice)
+        self.desk.open(choice)
 
-        def progress(done: int, total: int) -> None:
-            background.tell(self, self._show_progress, (asked, done, total))
+    def _remove(self, choice: str) -> None:
+        self.library.remove(choice)
+        self._preferences.forget_folder(choice)
+        if choice == self.desk.choice:
+            self.choose(next(iter([entry.choice for entry in self.library.own] + dataset_reading.demo_choices()), ""))
+        self.list.show_choice(self.desk.choice)
 
-        background.run(
-            self,
-            lambda: dataset_reading.read(choice, progress=progress),
-            done=lambda dataset: self._show(asked, dataset),
-            failed=lambda error: self._refuse(asked, error),
+    def _on_opened(self) -> None:
+        self._what, self._searches = "", False
+        self.tabs.choose("all")
+        self.search.clear()
+        self.thumbnails.forget_waiting()
+        self.trigger_panel.hide()
+        self.folders_panel.hide()
+        self.list.show_choice(self.desk.choice)
+        self._show()
+
+    def _show(self) -> None:
+        """Show the open dataset as it is known now."""
+        desk = self.desk
+        is_open, table = bool(desk.choice), desk.table
+        self._empty.setVisible(not is_open)
+        self.inspector.setVisible(is_open)
+        self._content.setVisible(is_open and desk.problem is None)
+        self._rest.setVisible(is_open and desk.problem is not None)
+        self.header.setVisible(is_open)
+        clear(self._problem)
+        if desk.problem is not None:
+            self._problem.addWidget(self._banner())
+        where = ", ".join(folder.path for folder in desk.folders) if not desk.is_read_only else "comes with the app"
+        self.header.set_title(desk.title if is_open else "", where or " ")
+        busy = desk.is_checking or desk.is_repairing
+        self.again.allow(bool(desk.folders) and not busy, reason="The files are being checked.")
+        why = desk.problem.sentence if desk.problem is not None else "Nothing in it can be trained on."
+        self.train.allow(
+            bool(table.used) or (busy and bool(table.rows)), reason="The files are being read." if busy else why
         )
+        for button in (self.trigger, self.trigger_icon):
+            button.allow(table.is_checked and is_open, reason="The files are being checked.")
+        self.folders.allow(bool(desk.folders), reason="The files are being checked.")
+        self._show_undo()
+        self.findings.show_desk()
+        counts = table.counts()
+        self.tabs.show_counts({"all": counts["all"], "left_out": counts["left_out"], "fix": counts["fix"]})
+        if table.is_checked and is_open and desk.problem is None:
+            self._preferences.remember_folder(desk.choice)
+            self.list.show_choice(desk.choice)
+        self._fill()
 
-    def _show_progress(self, news: tuple[int, int, int]) -> None:
-        asked, done, total = news
-        if asked == self._reading:
-            self.header.set_title(dataset_reading.title(self._choice), f"Checking {done} of {total}")
+    def _banner(self) -> Banner:
+        error = self.desk.problem
+        assert error is not None
+        find = Button("Find folder", "folder", size="small")
+        find.clicked.connect(self.list.browse)
+        remove = Button("Remove from the list", kind="ghost", size="small")
+        remove.clicked.connect(lambda: self._remove(self.desk.choice))
+        return Banner("err", error.sentence, error.hint, actions=(find, remove))
 
-    def _refuse(self, asked: int, error: UserError) -> None:
-        if asked == self._reading:
-            self.header.set_title(dataset_reading.title(self._choice), "cannot be trained on")
-            self.train.allow(False, reason=error.sentence)
-            self._findings.addWidget(Banner("err", error.sentence, error.hint))
+    def _show_undo(self) -> None:
+        label = self.desk.undoable
+        self.undo.allow(bool(label), reason="Nothing to undo")
+        if label:
+            self.undo.setToolTip(f"Undo: {label} (Ctrl+Z)")
+        self.undo.setVisible(not self.desk.is_read_only)
 
-    def _show(self, asked: int, dataset: "Dataset") -> None:
-        if asked != self._reading:
+    def _fill(self) -> None:
+        """Show what the tab, the search and the order let through."""
+        tab = self.tabs.key
+        shows_files = tab not in {"shapes", "captions"}
+        self.sort.setVisible(shows_files)
+        self.search.setVisible(self._searches)
+        self.only.setVisible(bool(self._what))
+        self.all_files.set_text("Show all" if self._what else "Close the search")
+        self._filter_row.setVisible(shows_files and (bool(self._what) or self._searches))
+        if tab == "shapes":
+            self.shapes.refresh()
+            self._views.setCurrentWidget(self.shapes)
+        elif tab == "captions":
+            self.captions.refresh()
+            self._views.setCurrentWidget(self.captions)
+        else:
+            filter_: Filter = "left_out" if tab == "left_out" else "fix" if tab == "fix" else "all"
+            sort: Sort = self.sort.currentData()
+            rows = self.desk.table.picked(filter_, sort=sort, what=self._what, search=self.search.text())
+            self._views.setCurrentWidget(self.grid if rows or not self.desk.table.rows else self._no_match)
+            self.grid.show_rows(rows)
+            if self.grid.current is None and rows and self.desk.table.is_checked:
+                self.grid.choose(0)
+
+    def _on_tab(self, _key: str) -> None:
+        self._what = ""
+        self._fill()
+
+    def _show_kind(self, what: str) -> None:
+        self._what = what
+        self.tabs.choose("all")
+        line = next((line for line in self.desk.table.lines() if line.kind.key == what), None)
+        if line is not None:
+            self.only.set(line.heading, line.tone, line.tone)
+        self._fill()
+        if what and self.grid.rows:
+            self.grid.choose(0)
+
+    def _show_all(self) -> None:
+        self._searches = False
+        self.search.clear()
+        self._show_kind("")
+
+    def _open_search(self) -> None:
+        self._searches = True
+        if self.tabs.key in {"shapes", "captions"}:
+            self.tabs.choose("all")
+        self._fill()
+        self.search.setFocus()
+
+    def _write_captions(self, line: FindingLine) -> None:
+        self._show_kind(line.kind.key)
+        self.inspector.focus_caption()
+
+    def _turn(self, panel: TriggerPanel | FoldersPanel) -> None:
+        if panel.isVisible():
+            panel.hide()
+        else:
+            for other in (self.trigger_panel, self.folders_panel):
+                other.hide()
+            panel.open()
+
+    def _on_captions(self) -> None:
+        self._show_undo()
+        table = self.desk.table
+        counts = table.counts()
+        self.tabs.show_counts({"all": counts["all"], "left_out": counts["left_out"], "fix": counts["fix"]})
+        self.findings.show_desk()
+        if self.tabs.key == "captions":
+            self.captions.refresh()
+        else:
+            self.grid.take_rows({row.path: row for row in table.rows})
+
+    def _say(self, tone: str, title: str, text: str, undoable: bool) -> None:
+        if undoable:
+            self.toasts.say(tone, title, text, action="Undo", do=self.desk.undo)
+        else:
+            self.toasts.say(tone, title, text)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Welcome folders, and files by the folder that they lie in."""
+        if dropped_folders(event.mimeData()):
+            self.list.show_dropping(True)
+            event.acceptProposedAction()
+
+    def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:
+        """Forget what was dragged."""
+        self.list.show_dropping(False)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Add the folders and open the first; into the folders of the open dataset where these are shown."""
+        self.list.show_dropping(False)
+        folders = dropped_folders(event.mimeData())
+        if not folders:
             return
-        self.train.allow(True)
-        self._preferences.remember_folder(self._choice)
-        self._fill_names()
-        note = f"{words.count(len(dataset.items), 'picture')} with captions in {dataset.root}"
-        self.header.set_title(dataset_reading.title(self._choice), note)
-        if dataset.findings:
-            self._findings.addWidget(_findings_card(dataset.findings))
-        self.wall.show_items(dataset.items)
+        event.acceptProposedAction()
+        if self.folders_panel.isVisible():
+            for folder in folders:
+                self.folders_panel.take(folder)
+            return
+        for folder in folders:
+            self.library.add(folder)
+        self.choose(folders[0])
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Save what was typed."""
+        self.inspector.save()
+        super().hideEvent(event)
 
     def set_compact(self, compact: bool) -> None:
-        """Narrow the list in a narrow window."""
+        """Shorten words and narrow panes in a narrow window."""
         super().set_compact(compact)
-        self._pane.setFixedWidth(LIST_COMPACT_PX if compact else LIST_PX)
+        self.list.set_compact(compact)
+        self.inspector.set_compact(compact)
+        self.captions.set_compact(compact)
+        self.findings.set_compact(compact)
+        self.trigger.setVisible(not compact)
+        self.trigger_icon.setVisible(compact)
+        self.sort.setFixedWidth(116 if compact else 132)
+        self._fill()
 
 
-def _findings_card(findings: "tuple[Finding, ...]") -> Card:
-    card = Card("Worth knowing before training", f"{words.count(len(findings), 'finding')}", gap=0)
-    ordered = sorted(findings, key=lambda finding: not finding.left_out)
-    for i, finding in enumerate(ordered[:MAX_FINDINGS]):
-        if i:
-            card.add(hairline())
-        tone = "err" if finding.left_out else "warn"
-        sentence = f"{finding.sentence} It is left out." if finding.left_out else finding.sentence
-        card.add(FindingLine(tone, sentence, finding.hint))
-    if len(ordered) > MAX_FINDINGS:
-        card.add(Label(f"and {len(ordered) - MAX_FINDINGS} more like these", "muted"))
-    return card
+def dropped_folders(data: QMimeData) -> list[str]:
+    """Return the folders among what is dragged; a file stands for the folder that it lies in."""
+    found: dict[str, None] = {}
+    for url in data.urls():
+        path = Path(url.toLocalFile()) if url.isLocalFile() else None
+        if path is not None and path.is_dir():
+            found[str(path)] = None
+        elif path is not None and path.is_file():
+            found[str(path.parent)] = None
+    return list(found)

@@ -1,0 +1,125 @@
+"""Checks a dataset in a process of its own, so that decoding thousands of pictures never holds the window up."""
+
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+
+from diffusionforce.datasets.records import Checked, Checking, FileFacts, FileFinding, read_record
+from diffusionforce.errors import DatasetError, UserError
+from diffusionforce.wire import Failed, child_environment
+
+LINES_A_TURN = 150
+END_WAIT_MS = 3000
+
+
+def check_command(folder: Path) -> list[str]:
+    """Return the command line of a process that checks a folder."""
+    return [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.cli", "check", str(folder), "--json"]
+
+
+class DatasetCheck(QObject):
+    """Checks folders one after another. Use once."""
+
+    progressed = Signal(int, int)
+    """Files done, and of how many."""
+    checked = Signal(list)
+    """For each folder its path, files and findings."""
+    failed = Signal(object)
+
+    def __init__(self, folders: list[Path], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folders, self._done = list(folders), 0
+        self._results: list[tuple[Path, list[FileFacts], list[FileFinding]]] = []
+        self._files: list[FileFacts] = []
+        self._findings: list[FileFinding] = []
+        self._buffer, self._lines = b"", list[bytes]()
+        self._end: Checked | Failed | None = None
+        self._has_ended = self._is_cancelled = False
+        self._process: QProcess | None = None
+        # A few lines at a turn of the event loop: a large folder ends with thousands at once.
+        self._reader = QTimer(self)
+        self._reader.setInterval(0)
+        self._reader.timeout.connect(self._read_some)
+
+    def start(self) -> None:
+        """Start on the first folder."""
+        process = QProcess(self)
+        self._process, self._has_ended, self._end = process, False, None
+        self._files, self._findings = [], []
+        environment = QProcessEnvironment()
+        for name, value in child_environment().items():
+            environment.insert(name, value)
+        process.setProcessEnvironment(environment)
+        process.readyReadStandardOutput.connect(self._on_output)
+        process.finished.connect(self._on_finished)
+        process.errorOccurred.connect(self._on_error)
+        program, *arguments = check_command(self._folders[self._done])
+        process.start(program, arguments)
+
+    def cancel(self) -> None:
+        """End the process; nothing is told any more."""
+        self._is_cancelled = True
+        self._reader.stop()
+        process = self._process
+        if process is not None and process.state() != QProcess.ProcessState.NotRunning:
+            process.kill()
+            process.waitForFinished(END_WAIT_MS)
+
+    def _on_output(self) -> None:
+        if self._process is None or self._is_cancelled:
+            return
+        self._buffer += bytes(self._process.readAllStandardOutput().data())
+        *lines, self._buffer = self._buffer.split(b"\n")
+        self._lines += lines
+        if not self._reader.isActive():
+            self._reader.start()
+
+    def _on_finished(self) -> None:
+        self._on_output()
+        self._has_ended = True
+        if not self._is_cancelled:
+            self._reader.start()
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error == QProcess.ProcessError.FailedToStart and not self._is_cancelled and self._process is not None:
+            self.failed.emit(DatasetError(f"The check cannot be started: {self._process.errorString()}."))
+
+    def _read_some(self) -> None:
+        portion, self._lines = self._lines[:LINES_A_TURN], self._lines[LINES_A_TURN:]
+        for line in portion:
+            self._take(line)
+        if not self._lines:
+            self._reader.stop()
+            if self._has_ended and not self._is_cancelled:
+                self._finish()
+
+    def _take(self, line: bytes) -> None:
+        try:
+            record = read_record(line)
+        except ValueError:
+            return  # A later version may say more.
+        if isinstance(record, Checking):
+            self.progressed.emit(record.done, record.total)
+        elif isinstance(record, FileFacts):
+            self._files.append(record)
+        elif isinstance(record, FileFinding):
+            self._findings.append(record)
+        else:
+            self._end = record
+
+    def _finish(self) -> None:
+        self._has_ended = False
+        if isinstance(self._end, Failed):
+            self.failed.emit(UserError(self._end.sentence, hint=self._end.hint, detail=self._end.detail))
+        elif self._end is None:
+            log = bytes(self._process.readAllStandardError().data()) if self._process is not None else b""
+            detail = log.decode(errors="replace")
+            self.failed.emit(DatasetError("The check ended without an answer.", hint="Check again.", detail=detail))
+        else:
+            self._results.append((self._folders[self._done], self._files, self._findings))
+            self._done += 1
+            if self._done < len(self._folders):
+                self.start()
+            else:
+                self.checked.emit(self._results)

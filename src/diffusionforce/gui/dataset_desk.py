@@ -1,0 +1,366 @@
+"""The dataset that the page has open: read, checked, repaired, captioned; every change can be undone.
+
+Views listen to its signals and ask it for deeds; nothing here draws.
+"""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from diffusionforce.datasets.captions import caption_path, keep_original, write_caption
+from diffusionforce.datasets.records import FileFinding
+from diffusionforce.datasets.sets import SetFolder
+from diffusionforce.errors import DatasetError, UserError
+from diffusionforce.gui import background, dataset_reading
+from diffusionforce.gui.dataset_check import DatasetCheck
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.caption_book import CaptionBook, Change
+from diffusionforce.gui.model.dataset_library import DatasetLibrary
+from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Opened:
+    folders: tuple[SetFolder, ...]
+    paths: list[Path]
+    repairs: list[tuple[Path, str]]
+
+
+class DatasetDesk(QObject):
+    """One dataset at a time.
+
+    Attributes:
+        choice: `demo:NAME`, a folder or a set; empty for none.
+        folders: What it consists of.
+        table: Its files; only their names until the check is done.
+        book: Its captions.
+        trigger: The word that calls the subject, empty when none is known.
+        problem: Why it cannot be opened or checked.
+        is_checking: Whether a check is under way.
+        checked_s: When the check ended, by `time.monotonic`; 0 before.
+    """
+
+    opened = Signal()
+    changed = Signal()
+    progressed = Signal(str, int, int)
+    captions_changed = Signal()
+    said = Signal(str, str, str, bool)
+    """Tone, title and text of a message, and whether it can be undone."""
+
+    def __init__(self, library: DatasetLibrary, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.library = library
+        self.choice, self.trigger = "", ""
+        self.folders: tuple[SetFolder, ...] = ()
+        self.table, self.book = DatasetTable(), CaptionBook()
+        self.problem: UserError | None = None
+        self.is_checking, self.is_repairing = False, False
+        self.checked_s = 0.0
+        self._steps: list[tuple[Path | None, str]] = []
+        self._asked = 0
+        self._check: DatasetCheck | None = None
+        self._is_stopped = False
+        self._outbox = _Outbox()
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        if self.choice.startswith("demo:"):
+            return dataset_reading.title(self.choice)
+        return self.library.title(self.choice)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it comes with the app, so that nothing in it is written."""
+        return self.choice.startswith("demo:")
+
+    @property
+    def undoable(self) -> str:
+        """What would be undone, in words; empty for nothing."""
+        return self._steps[-1][1] if self._steps and not self.is_repairing else ""
+
+    @property
+    def can_repair(self) -> bool:
+        """Whether repairs and edits are taken now."""
+        return not self.is_read_only and not self.is_repairing and self.table.is_checked
+
+    def open(self, choice: str) -> None:
+        """Open a dataset: its names at once, its findings when the check has them."""
+        self.stop()
+        self.choice, self.folders = choice, ()
+        self.table, self.book, self.problem = DatasetTable(is_checked=False), CaptionBook(), None
+        self.trigger, self.checked_s, self._steps = "", 0.0, []
+        self.is_checking = True
+        self._asked += 1
+        asked = self._asked
+        self.opened.emit()
+        background.run(
+            self,
+            lambda: _list(self.library, choice),
+            done=lambda found: self._on_listed(asked, found),
+            failed=lambda error: self._refuse(asked, error),
+        )
+
+    def check_again(self) -> None:
+        """Check the open dataset anew; what is known stays in sight until then."""
+        if self.choice and self.folders:
+            self.stop()
+            self._asked += 1
+            self._start_check(self._asked)
+            self.changed.emit()
+
+    def stop(self) -> None:
+        """End a check or a repair that is under way."""
+        self._is_stopped = True
+        if self._check is not None:
+            self._check.cancel()
+            self._check.deleteLater()
+            self._check = None
+        self.is_checking = False
+
+    def cancel(self) -> None:
+        """End what is under way, as the user asks for."""
+        was_checking = self.is_checking
+        self.stop()
+        if was_checking:
+            self.changed.emit()
+
+    def _on_listed(self, asked: int, found: _Opened) -> None:
+        if asked != self._asked:
+            return
+        self.folders = found.folders
+        self._steps = [(root, action) for root, action in found.repairs] if not self.is_read_only else []
+        self.table = DatasetTable.listed(found.paths)
+        self._start_check(asked)
+        self.changed.emit()
+
+    def _start_check(self, asked: int) -> None:
+        self.is_checking, self.problem = True, None
+        check = DatasetCheck([Path(folder.path) for folder in self.folders], self)
+        self._check = check
+        check.progressed.connect(lambda done, total: self.progressed.emit("Checking", done, total))
+        check.checked.connect(lambda results: self._on_checked(asked, results))
+        check.failed.connect(lambda error: self._refuse(asked, error))
+        check.start()
+
+    def _on_checked(self, asked: int, results: list[Any]) -> None:
+        if asked != self._asked:
+            return
+        own = self.library.entry(self.choice).trigger
+        background.run(
+            self,
+            lambda: _take_in(results, own),
+            done=lambda made: self._show(asked, *made),
+            failed=lambda error: self._refuse(asked, error),
+        )
+
+    def _show(self, asked: int, table: DatasetTable, trigger: str) -> None:
+        if asked != self._asked:
+            return
+        if self._check is not None:
+            self._check.deleteLater()
+            self._check = None
+        self.is_checking, self.checked_s = False, time.monotonic()
+        self.table, self.trigger = table, trigger
+        self.book.refresh(table.captions())
+        counts = table.counts()
+        used = table.used
+        self.library.note_check(
+            self.choice,
+            num_media=sum(row.facts.media in {"picture", "clip"} for row in table.rows),
+            num_used=len(used),
+            num_left_out=counts["left_out"],
+            num_to_fix=counts["fix"],
+            picture=used[0].path if used else None,
+        )
+        self.changed.emit()
+
+    def _refuse(self, asked: int, error: UserError) -> None:
+        if asked == self._asked:
+            self.stop()
+            self.problem = error
+            self.changed.emit()
+
+    def repair(self, line: FindingLine, *, only: Row | None = None) -> None:
+        """Repair all files of a finding, or one of them, then check again."""
+        if not self.can_repair:
+            return
+        chosen = [(row, finding) for row, finding in zip(line.rows, line.findings, strict=True) if only in (None, row)]
+        by_folder: dict[Path, list[FileFinding]] = {}
+        for row, finding in chosen:
+            by_folder.setdefault(row.path.parent, []).append(finding)
+        self.is_repairing, self._is_stopped = True, False
+        label = f"{line.kind.action}: {words.count(len(chosen), 'file')}"
+        caption = self.trigger
+
+        def work() -> tuple[list[Path], list[str]]:
+            # Not above: decoders take a third of the window's start.
+            from diffusionforce.datasets.repairs import Workshop  # noqa: PLC0415
+
+            self._outbox.write()
+            touched: list[Path] = []
+            problems: list[str] = []
+            for folder, findings in by_folder.items():
+                done = Workshop(folder).repair(
+                    line.kind.repair,
+                    findings,
+                    action=label,
+                    caption=caption,
+                    progress=lambda number, total: background.tell(self, self._on_repair_progress, (number, total)),
+                    should_stop=lambda: self._is_stopped,
+                )
+                problems += done.problems
+                if done.num_files:
+                    touched.append(folder)
+            return touched, problems
+
+        background.run(self, work, done=lambda result: self._on_repaired(label, *result), failed=self._on_not_repaired)
+        self.changed.emit()
+
+    def _on_repair_progress(self, news: tuple[int, int]) -> None:
+        self.progressed.emit("Repairing", *news)
+
+    def _on_repaired(self, label: str, folders: list[Path], problems: list[str]) -> None:
+        self.is_repairing = False
+        self._steps += [(folder, label) for folder in folders]
+        if problems:
+            self.said.emit("warn", f"{words.count(len(problems), 'file')} could not be repaired", problems[0], True)
+        else:
+            self.said.emit("ok", label, "The originals are kept in the folder originals.", True)
+        self.check_again()
+
+    def _on_not_repaired(self, error: UserError) -> None:
+        self.is_repairing = False
+        self.said.emit("err", error.sentence, error.hint, False)
+        self.check_again()
+
+    def write_caption(self, picture: Path, text: str) -> None:
+        """Take the caption of one picture as it was typed."""
+        if not self.can_repair:
+            return
+        before = self.book.num_steps
+        change = self.book.write(picture, text)
+        if change is not None:
+            if self.book.num_steps > before:
+                self._steps.append((None, change.label))
+            self._save(change)
+
+    def apply_captions(self, label: str, texts: Mapping[Path, str]) -> None:
+        """Change many captions as one step."""
+        change = self.book.apply(label, texts) if self.can_repair else None
+        if change is not None:
+            self._steps.append((None, label))
+            self._save(change)
+            self.said.emit("ok", label, f"{words.count(len(change.after), 'caption')} changed.", True)
+
+    def set_trigger(self, word: str) -> None:
+        """Remember the word that calls the subject."""
+        self.trigger = word.strip()
+        entry = self.library.add(self.choice)
+        entry.trigger = self.trigger
+        self.library.save()
+        self.captions_changed.emit()
+
+    def undo(self) -> None:
+        """Take the last repair or edit back."""
+        if not self.undoable:
+            return
+        folder, label = self._steps.pop()
+        if folder is None:
+            change = self.book.undo()
+            if change is not None:
+                self._save(change)
+                self.said.emit("info", f"Undone: {label}", "", False)
+            return
+        self.is_repairing = True
+
+        def work() -> None:
+            from diffusionforce.datasets.repairs import Workshop  # noqa: PLC0415 - as above.
+
+            self._outbox.write()
+            Workshop(folder).undo()
+
+        background.run(self, work, done=lambda _: self._on_undone(label), failed=self._on_not_repaired)
+
+    def _on_undone(self, label: str) -> None:
+        self.is_repairing = False
+        self.said.emit("info", f"Undone: {label}", "The originals are back in their places.", False)
+        self.check_again()
+
+    def _save(self, change: Change) -> None:
+        """Write captions on a thread; the table knows them at once."""
+        self.table = self.table.with_captions(change.after)
+        self._outbox.put(change.after)
+        background.run(self, self._outbox.write, done=lambda _: None, failed=self._on_not_saved)
+        self.captions_changed.emit()
+
+    def _on_not_saved(self, error: UserError) -> None:
+        self.said.emit("err", error.sentence, error.hint, False)
+
+    def change_folders(self, folders: Sequence[SetFolder]) -> None:
+        """Give the dataset other folders, and open it anew."""
+        try:
+            choice = self.library.change_folders(self.choice, tuple(folders), title=self.title)
+        except UserError as error:
+            self.said.emit("err", error.sentence, error.hint, False)
+            return
+        self.open(choice)
+
+
+def _list(library: DatasetLibrary, choice: str) -> _Opened:
+    """Return folders, names and repairs of a dataset; on a thread, because a folder may be far away."""
+    from diffusionforce.datasets.folder import OTHER_MEDIA_SUFFIXES, PICTURE_SUFFIXES, folder_files  # noqa: PLC0415
+    from diffusionforce.datasets.repairs import Workshop  # noqa: PLC0415
+
+    folders = library.folders(choice)
+    paths: list[Path] = []
+    repairs: list[tuple[Path, str]] = []
+    for folder in folders:
+        root = Path(folder.path)
+        shown = PICTURE_SUFFIXES | OTHER_MEDIA_SUFFIXES
+        paths += [path for path in folder_files(root)[0] if path.suffix.lower() in shown]
+        repairs += [(root, done.action) for done in Workshop(root).done()]
+    return _Opened(folders=folders, paths=paths, repairs=repairs)
+
+
+def _take_in(results: list[Any], own_trigger: str) -> tuple[DatasetTable, str]:
+    from diffusionforce.datasets.subject import likely_trigger  # noqa: PLC0415
+
+    table = DatasetTable.checked(results)
+    captions = [row.facts.caption for row in table.rows if row.facts.caption]
+    return table, own_trigger or likely_trigger(captions)
+
+
+class _Outbox:
+    """Captions on their way to the disk: one writer at a time, so that the last text of a picture is the one kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: dict[Path, str] = {}
+
+    def put(self, texts: Mapping[Path, str]) -> None:
+        """Take captions to be written. Call on the window's thread."""
+        self._texts = {**self._texts, **texts}
+
+    def write(self) -> None:
+        """Write what waits. Call on a thread.
+
+        Raises:
+            DatasetError: The disk refuses.
+        """
+        with self._lock:
+            texts, self._texts = self._texts, {}
+            for picture, text in texts.items():
+                path = caption_path(picture)
+                try:
+                    keep_original(picture)
+                    write_caption(path, text)
+                except OSError as error:
+                    raise DatasetError(
+                        f"{path.name} cannot be written: {error.strerror or error}.", hint="The caption is not saved."
+                    ) from error

@@ -1,0 +1,159 @@
+"""The datasets that the window knows: those with the app, and the user's own folders and sets of folders.
+
+What the last check of each said is remembered beside it, so that the list can tell at the next start.
+"""
+
+import re
+import time
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from diffusionforce.datasets.sets import DatasetSet, SetFolder, is_set, read_set, write_set
+from diffusionforce.errors import DatasetError
+from diffusionforce.job import dataset_folder, write_whole
+from diffusionforce.runs import data_dir
+
+MAX_ENTRIES = 200
+
+
+class Entry(BaseModel):
+    """One dataset of the user's, with what its last check said."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    choice: str
+    """Path of the folder, or of the set."""
+    num_media: int = 0
+    """Pictures and clips; 0 before the first check."""
+    num_used: int = 0
+    num_left_out: int = 0
+    num_to_fix: int = 0
+    picture: str = ""
+    """Path of a picture that stands for it."""
+    trigger: str = ""
+    """Word that calls the subject, as the user chose it; empty takes the one that is found."""
+    checked_s: float = 0.0
+    """Seconds since 1970."""
+
+    @property
+    def mark(self) -> str:
+        """Icon and tone of its state: `err`, `warn`, `ok`, or empty before the first check."""
+        if not self.checked_s:
+            return ""
+        return "err" if not self.num_used else "warn" if self.num_left_out or self.num_to_fix else "ok"
+
+    @property
+    def note(self) -> str:
+        """What it holds, in a few words."""
+        if not self.checked_s:
+            return "" if Path(self.choice).is_dir() or self.choice.startswith("demo:") else "folder is gone"
+        files = f"{self.num_media:,} file{'' if self.num_media == 1 else 's'}"
+        return f"{files} · {self.num_left_out:,} left out" if self.num_left_out else files
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    entries: list[Entry] = []
+
+
+class DatasetLibrary:
+    """The list of datasets, kept in one file of the data folder."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        """Open the list; `root` is for tests, the usual place is the data folder."""
+        self._root = root or data_dir()
+        try:
+            self._entries = _File.model_validate_json(self._path.read_bytes()).entries
+        except (OSError, ValidationError):
+            self._entries = []
+
+    @property
+    def _path(self) -> Path:
+        return self._root / "datasets.json"
+
+    @property
+    def own(self) -> list[Entry]:
+        """The user's own, in the order in which they were added."""
+        return [entry for entry in self._entries if not entry.choice.startswith("demo:")]
+
+    def entry(self, choice: str) -> Entry:
+        """Return what is known of a dataset; a new entry, not yet in the list, for one that is not."""
+        return next((entry for entry in self._entries if entry.choice == choice), Entry(choice=choice))
+
+    def add(self, choice: str) -> Entry:
+        """Put a dataset into the list, where it is not there yet."""
+        entry = self.entry(choice)
+        if entry not in self._entries:
+            self._entries.append(entry)
+            del self._entries[:-MAX_ENTRIES]
+            self.save()
+        return entry
+
+    def remove(self, choice: str) -> None:
+        """Take a dataset out of the list; its files stay where they are."""
+        self._entries = [entry for entry in self._entries if entry.choice != choice]
+        self.save()
+
+    def note_check(
+        self, choice: str, *, num_media: int, num_used: int, num_left_out: int, num_to_fix: int, picture: Path | None
+    ) -> None:
+        """Remember what a check said."""
+        entry = self.add(choice)
+        entry.num_media, entry.num_used = num_media, num_used
+        entry.num_left_out, entry.num_to_fix = num_left_out, num_to_fix
+        entry.picture = str(picture) if picture is not None else ""
+        entry.checked_s = time.time()
+        self.save()
+
+    def save(self) -> None:
+        """Write the file. A disk that refuses costs only what the list remembers."""
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+            write_whole(self._path, _File(entries=self._entries).model_dump_json(indent=1).encode())
+        except OSError:
+            return
+
+    def folders(self, choice: str) -> tuple[SetFolder, ...]:
+        """Return the folders of a dataset with how often each counts.
+
+        Raises:
+            UserError: The set cannot be read, or there is no such demo.
+        """
+        root = dataset_folder(choice)
+        return read_set(root).folders if is_set(root) else (SetFolder(path=str(root)),)
+
+    def title(self, choice: str) -> str:
+        """Return the name of one of the user's datasets."""
+        root = Path(choice)
+        try:
+            return read_set(root).title if is_set(root) else root.name or choice
+        except DatasetError:
+            return root.name
+
+    def change_folders(self, choice: str, folders: tuple[SetFolder, ...], *, title: str = "") -> str:
+        """Give a dataset other folders; returns its choice, a new one where a folder becomes a set.
+
+        Raises:
+            DatasetError: There are no folders, or the disk refuses.
+        """
+        if not folders:
+            raise DatasetError("A dataset needs a folder.", hint="Remove it from the list instead.")
+        if not is_set(Path(choice)) and len(folders) == 1 and folders[0].repeats == 1:
+            return self.add(folders[0].path).choice
+        title = title or self.title(choice)
+        root = Path(choice) if is_set(Path(choice)) else self._free_root(title)
+        write_set(root, DatasetSet(title=title, folders=folders))
+        if str(root) != choice:
+            entry = self.add(str(root))
+            entry.trigger = self.entry(choice).trigger
+            self.save()
+        return str(root)
+
+    def _free_root(self, title: str) -> Path:
+        stem = re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "dataset"
+        root, number = self._root / "datasets" / stem, 2
+        while root.exists():
+            root, number = self._root / "datasets" / f"{stem}-{number}", number + 1
+        return root

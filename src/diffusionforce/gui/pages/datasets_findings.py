@@ -1,0 +1,144 @@
+"""What is wrong with the dataset, and what to do about it: the card above the pictures."""
+
+import time
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from diffusionforce.datasets.findings import GROUPS
+from diffusionforce.gui.dataset_desk import DatasetDesk
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.dataset_table import TONES, FindingLine
+from diffusionforce.gui.widgets.bars import ProgressBar
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.chip import Chip
+from diffusionforce.gui.widgets.finding_row import ROW_PX, FindingRow
+from diffusionforce.gui.widgets.labels import Icon, Label
+from diffusionforce.gui.widgets.layout import add, clear, hairline, holder, row, scrolling
+
+NUM_FOLDED = 4
+_CHIPS = {"left_out": "left out", "fix": "to fix", "note": "notes"}
+
+
+class FindingsCard(Card):
+    """Findings by kind, the worst first; while a check runs, how far it is."""
+
+    files_asked = Signal(str)
+    """Key of a kind whose files are to be shown."""
+    write_asked = Signal(object)
+    """A line whose captions are to be written by hand."""
+
+    def __init__(self, desk: DatasetDesk) -> None:
+        super().__init__("Check before training", " ", gap=2)
+        self._desk = desk
+        self._is_open = self._is_compact = False
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(0)
+        self._rows.setContentsMargins(0, 0, 6, 0)
+        self._list = scrolling(holder(self._rows), name="clear")
+        self.fold = Button("Show all", kind="ghost", size="small")
+        self.fold.clicked.connect(self._turn)
+        self._chips = [Chip() for _ in GROUPS]
+        self.cancel = Button("Cancel", "x", size="small")
+        self.cancel.clicked.connect(desk.cancel)
+        add(self.header, *self._chips, self.fold)
+        self.bar = ProgressBar(name="Check")
+        self._progress = holder(row((self.bar, 1), self.cancel, gap=14, margins=(0, 6, 0, 0)))
+        self._fine = _line("ok", "Nothing to fix. Every picture is trained on.")
+        self._unchecked = _line("info", "Not checked. Press Check again to look for problems.")
+        self.add(self._progress, self._fine, self._unchecked, self._list)
+        self._lines: list[FindingLine] = []
+        desk.progressed.connect(self._on_progress)
+
+    def show_desk(self) -> None:
+        """Show the findings of the open dataset, or how far the check is."""
+        desk = self._desk
+        busy = desk.is_checking or desk.is_repairing
+        self._lines = [] if busy or not desk.table.is_checked else desk.table.lines()
+        self._progress.setVisible(busy)
+        self._fine.setVisible(not busy and desk.table.is_checked and not self._lines)
+        self._unchecked.setVisible(not busy and not desk.table.is_checked)
+        self.title.set_text("Checking the files" if busy else "Check before training")
+        self.note.set_text(" " if busy else self._note())
+        self.note.setVisible(busy or not self._is_compact)
+        self.bar.show_share(0)
+        counts = desk.table.counts()
+        for chip, group in zip(self._chips, GROUPS, strict=True):
+            number = counts[group]
+            text = f"{number:,} {_CHIPS[group]}" if group != "note" or number != 1 else "1 note"
+            chip.set(f"{number:,}" if self._is_compact else text, TONES[group], TONES[group])
+            chip.setToolTip(text)
+            chip.setVisible(bool(self._lines) and number > 0)
+        self._fill()
+
+    def _note(self) -> str:
+        desk = self._desk
+        if not desk.checked_s:
+            return " "
+        return f"{words.count(len(desk.table.rows), 'file')}, checked {words.ago(time.monotonic() - desk.checked_s)}"
+
+    def _fill(self) -> None:
+        clear(self._rows)
+        made = [self._row(line) for line in self._lines]
+        widest = max((each.repair.sizeHint().width() for each in made if each.repair.text()), default=0)
+        for index, each in enumerate(made):
+            if index:
+                self._rows.addWidget(hairline())
+            # So that the buttons stand in columns.
+            each.repair.setMinimumWidth(widest)
+            self._rows.addWidget(each)
+        surplus = len(self._lines) - NUM_FOLDED
+        self.fold.setVisible(surplus > 0)
+        self.fold.set_text("Show fewer" if self._is_open else f"Show all {len(self._lines)}")
+        self._list.setVisible(bool(self._lines))
+        self._fit()
+
+    def _row(self, line: FindingLine) -> FindingRow:
+        desk = self._desk
+        action = line.kind.action if desk.can_repair else ""
+        writes = line.kind.repair == "write_caption"
+        if writes and action:
+            action = f"Use “{desk.trigger}”" if desk.trigger and len(desk.trigger) <= 16 else "Write caption"
+        made = FindingRow(line, action=action)
+        made.show_asked.connect(lambda: self.files_asked.emit(line.kind.key))
+        if writes and not action.startswith("Use"):
+            made.repair_asked.connect(lambda: self.write_asked.emit(line))
+        else:
+            made.repair_asked.connect(lambda: desk.repair(line))
+        return made
+
+    def set_compact(self, compact: bool) -> None:
+        """Shorten words in a narrow window."""
+        self._is_compact = compact
+        self.show_desk()
+
+    def _turn(self) -> None:
+        self._is_open = not self._is_open
+        self._fill()
+
+    def _fit(self) -> None:
+        """Give the list the height of what it shows; opened, it scrolls in half of the page."""
+        whole = len(self._lines) * (ROW_PX + 1)
+        parent = self.parentWidget()
+        page_px = parent.height() if parent is not None else 800
+        folded = min(NUM_FOLDED if page_px > 640 else 3, len(self._lines)) * (ROW_PX + 1)
+        limit = max(folded, int(page_px * 0.5)) if self._is_open else folded
+        # Without the hairline under the last one.
+        self._list.setFixedHeight(max(1, min(whole, limit) - 1))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the list to the page."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _on_progress(self, word: str, done: int, total: int) -> None:
+        if self._progress.isVisible():
+            self.title.set_text("Checking the files" if word == "Checking" else "Repairing")
+            self.note.set_text(f"{word} {done:,} of {total:,}")
+            self.bar.show_share(done / max(1, total))
+
+
+def _line(tone: str, text: str) -> QWidget:
+    return holder(row(Icon(tone, tone, 18), Label(text, "body2"), None, gap=10, margins=(0, 6, 0, 2)))

@@ -94,15 +94,25 @@ class Router(Installable):
         """Whether the tensor lies on one of the pipeline's devices; others (host metadata) never travel."""
         return tensor.device in self._mobile
 
-    def run_block(self, index: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the block's own forward on its device; the arguments are there already."""
+    def run_block(
+        self, index: int, args: tuple[Any, ...], kwargs: dict[str, Any], *, is_backward_next: bool = False
+    ) -> Any:
+        """Run the block's own forward on its device; the arguments are there already.
+
+        Args:
+            index: The block.
+            args: Its arguments.
+            kwargs: Its keyword arguments.
+            is_backward_next: The block's backward is the next thing that its device does. What it would recompute is
+                then best kept: the backward needs the memory at once in any case.
+        """
         inner = self._inner[index]
         with on_device(self.devices[index]):
             if not self._recompute or not torch.is_grad_enabled():
                 return inner(*args, **kwargs)
             if self._graphs is not None:
                 return self._graphs.run(self.blocks[index], inner, args, kwargs)
-            return recomputed(inner, args, kwargs)
+            return inner(*args, **kwargs) if is_backward_next else recomputed(inner, args, kwargs)
 
     def _wrapped(self, index: int, inner: BlockForward) -> BlockForward:
         @functools.wraps(inner)

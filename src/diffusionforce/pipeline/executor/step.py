@@ -15,6 +15,7 @@ device to device and otherwise untouched.
 
 import contextlib
 import gc
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Self
@@ -132,8 +133,11 @@ class StepExecutor(Installable):
             raise ValueError("A training step needs gradients to be enabled.")
         factors = [scale * weight for weight in weights or [1 / len(microbatches)] * len(microbatches)]
         self.recorder = Recorder(self.device_of_segment, is_recording=record)
+        turning = self._turning_at_once(listed)
         strands = [
-            self.new_strand(function, number=number, seed=seeds[number] if seeds else None)
+            self.new_strand(
+                function, number=number, seed=seeds[number] if seeds else None, turns_at_once=number in turning
+            )
             for number, function in enumerate(microbatches)
         ]
         results: list[Any] = [None] * len(strands)
@@ -165,11 +169,13 @@ class StepExecutor(Installable):
         assert strand is not None
         return strand.call_block(index, args, kwargs)
 
-    def new_strand(self, function: Callable[[], Any], *, number: int, seed: int | None) -> Strand:
+    def new_strand(
+        self, function: Callable[[], Any], *, number: int, seed: int | None, turns_at_once: bool = False
+    ) -> Strand:
         """A micro-batch that has not begun, with the caller's thread-local state of now."""
         contexts = [*_inherited(self.device_of_segment), *self._contexts]
         numbers = OwnRandomNumbers(seed, set(self.device_of_segment)) if seed is not None else None
-        return Strand(self, number, function, contexts, numbers)
+        return Strand(self, number, function, contexts, numbers, turns_at_once=turns_at_once)
 
     def run_op(self, strand: Strand, op: Op, *, factor: float) -> Any:
         """Issue one op of a strand.
@@ -199,6 +205,16 @@ class StepExecutor(Installable):
     def end_search(self) -> None:
         """A whole step has been run: from now on only those pieces of the graph are searched that need it."""
         self.watched_segments = self.leaky_segments | {self.num_chunks}
+
+    def _turning_at_once(self, order: Sequence[Op]) -> set[int]:
+        """The micro-batches whose last chunk's device goes straight from that chunk's forward to its backward."""
+        last = self.num_chunks - 1
+        mine = [op for op in order if self.device_of_segment[op.chunk] == self.device_of_segment[last]]
+        return {
+            op.microbatch
+            for op, following in itertools.pairwise(mine)
+            if op.chunk == last and op.kind == "F" and following == Op("B", last, op.microbatch)
+        }
 
     def _finish_forward(self, strand: Strand, factor: float) -> Any:
         """Run the tail backward at once: it holds up nobody, and the last chunk's backward waits for it."""

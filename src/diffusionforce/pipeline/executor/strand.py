@@ -83,6 +83,7 @@ class Strand:
         function: Runs the model on the micro-batch and gives the loss, or (loss, anything).
         contexts: Thread-local state of the caller, entered while the function runs.
         random_numbers: The micro-batch's own random numbers, or None to share the caller's.
+        turns_at_once: Nothing else runs between the forward and the backward of its last chunk on that chunk's device.
     """
 
     def __init__(
@@ -92,8 +93,11 @@ class Strand:
         function: Callable[[], Any],
         contexts: list[ContextFactory],
         random_numbers: OwnRandomNumbers | None,
+        *,
+        turns_at_once: bool = False,
     ) -> None:
         self.microbatch, self.segment = microbatch, 0
+        self._turns_at_once = turns_at_once
         self.result: Any = None
         self._route, self._function, self._contexts = route, function, contexts
         self._random_numbers = random_numbers
@@ -176,10 +180,9 @@ class Strand:
             args, kwargs = map_tensors((args, kwargs), lambda tensor: self._taken_in(tensor, device_of[segment]))
         else:
             args, kwargs = self._cross(segment, (args, kwargs))
-        result = router.run_block(index, args, kwargs)
-        if index == len(router.blocks) - 1:
-            result = self._cross(segment + 1, result)
-        return result
+        is_last = index == len(router.blocks) - 1
+        result = router.run_block(index, args, kwargs, is_backward_next=is_last and self._turns_at_once)
+        return self._cross(segment + 1, result) if is_last else result
 
     def _cross(self, segment: int, value: Any) -> Any:
         """End a segment and begin the next: everything that it is known to need leaves before the strand parks."""

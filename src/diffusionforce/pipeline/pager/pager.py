@@ -261,8 +261,9 @@ def _slot_references(block: int, card: PagedCard) -> AbstractContextManager[Any]
     """Keeps saved tensors that lie in a slot as references, where nobody else looks after saved tensors.
 
     Under activation checkpointing somebody does: the saved tensors are recomputed when the block is in a slot again.
+    What a recomputation itself saves is used during the same visit, and needs no looking after.
     """
-    if not torch.is_grad_enabled():
+    if not torch.is_grad_enabled() or _in_backward():
         return nullcontext()
     if _top_hooks(False) is not None:
         return nullcontext()

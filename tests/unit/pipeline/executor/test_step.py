@@ -164,6 +164,26 @@ def test_checkpointing_around_blocks_and_inside_the_pipeline(options, tolerance)
     assert gradient_differences(expected, found, tolerance=tolerance) == []
 
 
+@pytest.mark.parametrize(("make_order", "runs_of_the_last"), [(interleaved, 1), (gpipe, 2)])
+def test_only_a_block_whose_backward_follows_at_once_is_not_run_again(make_order, runs_of_the_last):
+    num_microbatches, model = 3, small_dit(num_blocks=4)
+    runs = [0] * 4
+    for index, block in enumerate(model.blocks):
+        original = block.forward
+
+        def counted(*args, index=index, original=original, **kwargs):
+            runs[index] += 1
+            return original(*args, **kwargs)
+
+        block.forward = counted
+    placement = even_placement(4, [virtual_device(0), virtual_device(1)])
+    order = make_order(Costs.equal(placement.device_of_chunk), num_microbatches=num_microbatches)
+    data = batches(num_microbatches, virtual=True)
+    with virtual_executor(model, placement, recompute=True) as executor, VirtualDevices():
+        executor.step(order, microbatches=[lambda batch=batch: flow_loss(model, batch) for batch in data])
+    assert runs == [2 * num_microbatches] * 3 + [runs_of_the_last * num_microbatches]
+
+
 def test_recomputing_reaches_the_first_block_behind_a_frozen_prologue():
     """Nothing that enters block 0 requires a gradient there, and its own parameters must get theirs all the same."""
 

@@ -121,18 +121,26 @@ class BenchRig:
             one_card_s: Seconds of one micro-batch on the first card with everything resident.
         """
         work_s = [times.forward_s + times.backward_s for times in self.played_times]
-        natural_s = [times.forward_s + times.backward_s for times in self.times]
-        slower = [played / natural for played, natural in zip(work_s, natural_s, strict=True)]
-        return one_card_s / slower[0] / sum(1 / factor for factor in slower)
+        return one_card_s / sum(work_s[0] / of_card for of_card in work_s)
 
-    def one_card_s(self) -> float:
-        """Seconds of one micro-batch on the first card, everything resident, no budget, at the card's played speed."""
+    def one_card_s(self) -> float | None:
+        """Seconds of one micro-batch on the first card, everything resident, no budget, at the card's played speed.
+
+        Returns:
+            None where the model does not fit the card.
+        """
         num_blocks = len(self.blocks)
         order = turns(Costs.equal([0]), num_microbatches=_LIMIT_MICROBATCHES)
         cut = Cut(chunk_sizes=(num_blocks,), card_of_chunk=(0,), order=tuple(order))
         share = share_of(self.costs().without_paging(), cut, 0, num_slots=2)
         num_steps = min(self.options.num_steps, _LIMIT_STEPS)
-        return self.measure(cut, (share,), num_steps=num_steps, within_budget=False).step_s / _LIMIT_MICROBATCHES
+        with contextlib.suppress(torch.OutOfMemoryError):
+            return self.measure(cut, (share,), num_steps=num_steps, within_budget=False).step_s / _LIMIT_MICROBATCHES
+        return None
+
+    def all_blocks_s(self) -> float:
+        """Seconds of one micro-batch on the first card by the time of one block."""
+        return len(self.blocks) * (self.played_times[0].forward_s + self.played_times[0].backward_s)
 
     def measure(
         self, cut: Cut, shares: Sequence[Share], *, num_steps: int | None = None, within_budget: bool = True

@@ -1,4 +1,4 @@
-"""Measures in a second or two what a split is decided by: one block on each card, and the links between them.
+"""Measures in a few seconds what a split is decided by: one block on each card, and the links between them.
 
 Datasheets are wrong by a factor of two in both directions for one model and one mainboard, so nothing is looked up:
 one block runs forward and backward on each card, tensors of a boundary's size cross between the cards the way that
@@ -25,12 +25,13 @@ from torch import nn
 from diffusionforce.job import write_whole
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.pager.store import PinnedMemory, page_aligned
+from diffusionforce.pipeline.router import on_device
 from diffusionforce.pipeline.transfer import Transfers
 
 logger = logging.getLogger(__name__)
 
 _PAGING_PROBE_BYTES = 128 << 20
-_VERSION = 3
+_VERSION = 4
 _WARM_UP_TURNS = 2
 """The first turns load kernels and choose algorithms."""
 _MOST_TURNS = 200
@@ -60,7 +61,7 @@ class LinkRates:
 
 
 def time_block(
-    block: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, device: torch.device, limit_s: float = 1.2
+    block: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, device: torch.device, limit_s: float = 2.0
 ) -> BlockTimes:
     """Run a block forward and backward a few times.
 
@@ -80,9 +81,11 @@ def time_block(
     turns: list[_Turn] = []
     _wait({device})
     end_s = time.perf_counter() + limit_s
-    while len(turns) < _WARM_UP_TURNS + 3 or (time.perf_counter() < end_s and len(turns) < _MOST_TURNS):
-        turns.append(_one_turn(lambda: block(*args, **kwargs), device))
-        first.grad = None
+    # As in training: to a card that is not the current one, the host takes longer to say what it shall do.
+    with on_device(device):
+        while len(turns) < _WARM_UP_TURNS + 3 or (time.perf_counter() < end_s and len(turns) < _MOST_TURNS):
+            turns.append(_one_turn(lambda: block(*args, **kwargs), device))
+            first.grad = None
     _wait({device})
     for parameter, gradient in before:
         parameter.grad = gradient

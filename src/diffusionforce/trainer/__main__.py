@@ -23,8 +23,8 @@ def main(job_file: Path, *, load_engine: LoadEngine = load_engine, make_plan: Ma
     stop_on_signals(requests)
     session = Session(reporter=reporter, requests=requests, load_engine=load_engine, make_plan=make_plan)
     listen(take_stdin(), requests=requests, warn=session.warn)
-    # For a start by hand; our parents have set it. It counts only before torch is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", child_environment()["OMP_WAIT_POLICY"])
+    # For a start by hand; our parents have set it. Much of it counts only before torch is loaded.
+    os.environ.update(child_environment())
     code = session.run(job_file)
     ignore_signals()
     return code

@@ -46,12 +46,15 @@ def child_environment() -> dict[str, str]:
     other from working. The setting counts only if it is there before torch is loaded.
 
     CUDA numbers cards by their speed unless told otherwise; by their addresses, as the driver does, a card has one
-    number everywhere. What the user has set stays.
+    number everywhere. PyTorch takes memory of a card in pieces that grow, where the system has such: pieces of fixed
+    sizes fill up with holes that no tensor fits in. What the user has set stays.
     """
     environment = dict(os.environ)
     environment["PYTHONUTF8"] = "1"
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    if sys.platform == "linux":
+        environment.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
     return environment
 
 

@@ -9,13 +9,12 @@ Run it as a module: `python -m diffusionforce.trainer.forecast_bench forecast --
 
 import importlib
 import os
+import os
 import sys
 from collections.abc import Sequence
 
 from diffusionforce.errors import UserError
-
-_GROWING_SEGMENTS = "expandable_segments:True"
-"""Windows does not have them."""
+from diffusionforce.wire import child_environment
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,9 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: What follows `diffusionforce bench`; None takes it from the process.
     """
-    if sys.platform == "linux":
-        os.environ.setdefault("PYTORCH_ALLOC_CONF", _GROWING_SEGMENTS)
-    # By name and after that, because PyTorch reads its settings when it is loaded.
+    # Before the rest, which is loaded by name after it: PyTorch reads its settings when it is loaded.
+    os.environ.update(child_environment())
     options = importlib.import_module("diffusionforce.trainer.forecast_bench.options")
     table = importlib.import_module("diffusionforce.trainer.forecast_bench.table")
     try:

@@ -6,7 +6,7 @@ resident blocks of a card; with some of them aside it does, and the losses after
 
 import gc
 import math
-import warnings
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -44,12 +44,14 @@ pytestmark = [
 ]
 
 
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # Asked for below, and read once a process.
+
+
 @pytest.fixture(autouse=True)
 def _same_bits_in_every_run() -> Iterator[None]:
-    """Flash attention adds up gradients in any order unless it is asked not to."""
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        warnings.simplefilter("ignore")
+    """Flash attention adds up gradients in any order unless it is told not to; being asked to warn is not enough."""
+    torch.use_deterministic_algorithms(True)
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         yield
     torch.use_deterministic_algorithms(False)
     for index in range(2):
@@ -109,6 +111,9 @@ def losses(*, with_samples: bool, with_graphs: bool) -> tuple[list[list[float]],
 @pytest.mark.parametrize("with_graphs", [False, True])
 def test_video_samples_in_the_middle_of_a_training_under_16_gib(with_graphs: bool):
     expected, _ = losses(with_samples=False, with_graphs=with_graphs)
+    if not with_graphs:
+        again, _ = losses(with_samples=False, with_graphs=with_graphs)
+        assert again == expected, "two runs without samples differ, so nothing can be said of samples"
     found, passes = losses(with_samples=True, with_graphs=with_graphs)
     assert passes == ["left out", "made"]
     assert found == expected

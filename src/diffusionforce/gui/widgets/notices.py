@@ -24,13 +24,14 @@ class Banner(QFrame):
         self.title = Label(title, "strong", wrap=True)
         self.text = Label(text, "body2", wrap=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.text.setVisible(bool(text))
         layout = row(gap=12, margins=(16, 12, 12, 12))
         layout.addWidget(Icon(icon or tone, tone, 20), 0, Qt.AlignmentFlag.AlignTop)
         add(layout, (column(self.title, self.text, gap=2), 1))
         for action in actions:
             layout.addWidget(action, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setLayout(layout)
+        # Not before it has a parent: a label that is shown by itself is a window, and takes the focus.
+        self.text.setVisible(bool(text))
 
 
 class Finding(QWidget):

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from diffusionforce.pipeline.nesting import list_tensors
@@ -97,8 +98,8 @@ class HollowMode(TorchDispatchMode):
 
 
 def is_hollow(tensor: torch.Tensor) -> bool:
-    """Whether a tensor has no contents, though it is on a device where tensors have some."""
-    return isinstance(tensor, HollowTensor)
+    """Whether a tensor has no contents, one of PyTorch's own kind included, on a device where tensors have some."""
+    return isinstance(tensor, HollowTensor | FakeTensor)
 
 
 @contextmanager

@@ -53,6 +53,11 @@ _IN_FULL_PRECISION = {
 }
 
 
+RMS_NORM_IN_FULL_PRECISION = torch.__version__ >= (2, 12)  # pyright: ignore[reportOperatorIssue]
+"""From this PyTorch on autocast runs RMS norm in full precision too; before, it stayed in what it was given. Of a model
+that norms queries and keys and keeps its activations, that is a seventh of all that is kept."""
+
+
 class CardKernels(TorchFunctionMode):
     """Runs operations as a card would, as far as memory is concerned. For fake tensors."""
 
@@ -172,7 +177,7 @@ def autocast_for_cards() -> Iterator[None]:
 def _rms_norm(
     x: torch.Tensor, normalized_shape: Any, weight: torch.Tensor | None = None, eps: float | None = None
 ) -> torch.Tensor:
-    if torch.is_autocast_enabled("cpu"):
+    if RMS_NORM_IN_FULL_PRECISION and torch.is_autocast_enabled("cpu"):
         x, weight = _in_full_precision(x), _in_full_precision(weight)
     if weight is not None and weight.dtype != x.dtype:
         # Cards fuse one dtype only; what follows is the sequence of operations that they run instead.

@@ -2,9 +2,9 @@
 
 Formulas for the memory of a training step are wrong for the next model: what is kept for the backward depends on every
 line of its code, on checkpointing, on mixed precision, on LoRA's place and dropout. So the code itself runs, on
-tensors that have shapes but no contents (`hollow`): forward, loss, backward, and the optimiser's step. A counter sees each storage
-that comes and goes (`memory`), marks cut the run at the blocks' boundaries (`blocks`), and operations
-that a card does in its own way are stood in for (`standins`). The result are numbers for each kind of block;
+tensors that have shapes but no contents (`hollow`): forward, loss, backward, and the optimiser's step. A counter sees
+each storage that comes and goes (`memory`), marks cut the run at the blocks' boundaries (`blocks`), and operations that
+a card does in its own way are stood in for (`standins`). The result are numbers for each kind of block;
 `ugpum.forecast` puts them together for a placement and a schedule.
 
 The tensors claim to be on the CPU: a build of PyTorch without CUDA cannot run a backward on those of a card.

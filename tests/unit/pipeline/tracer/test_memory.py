@@ -6,6 +6,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import nn
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
+from diffusionforce.pipeline.tracer import standins
 from diffusionforce.pipeline.tracer.blocks import kinds_of, storage_bytes
 from diffusionforce.pipeline.tracer.memory import StorageCounter, allocated_bytes
 from diffusionforce.pipeline.tracer.standins import CardKernels, autocast_for_cards
@@ -84,6 +85,17 @@ def test_rms_norm_saves_one_float_a_row() -> None:
     x, weight = torch.randn(64, 128, requires_grad=True), torch.ones(128, requires_grad=True)
     assert saved_bytes(lambda x, w: F.rms_norm(x, (128,), w), x, weight) == 512
     nn.RMSNorm(128)(x).sum().backward()
+
+
+@pytest.mark.parametrize(("promotes", "dtype"), [(True, torch.float32), (False, torch.bfloat16)])
+def test_rms_norm_under_autocast_is_what_this_pytorch_makes_of_it(
+    promotes: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pocket model's norms of queries and keys were counted in 32 bits, and cards with PyTorch 2.11 kept 16."""
+    monkeypatch.setattr(standins, "RMS_NORM_IN_FULL_PRECISION", promotes)
+    x, weight = torch.randn(4, 8, dtype=torch.bfloat16), torch.ones(8, dtype=torch.bfloat16)
+    with autocast_for_cards(), CardKernels(), torch.autocast("cuda", dtype=torch.bfloat16):
+        assert F.rms_norm(x, (8,), weight).dtype == dtype
 
 
 def test_dropout_saves_a_byte_a_number() -> None:

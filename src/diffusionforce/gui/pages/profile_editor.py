@@ -17,6 +17,7 @@ from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
 from diffusionforce.gui.widgets.labels import Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Banner
+from diffusionforce.gui.widgets.setting_box import REDO_KEYS, UNDO_KEYS
 from diffusionforce.job import with_absolute_weights
 
 MAX_PX = 1100
@@ -115,14 +116,14 @@ class ProfileEditor(QWidget):
         self.title_line.editingFinished.connect(self._end_rename)
         self.title_line.given_up.connect(self._end_rename)
         for keys, do in (
-            (QKeySequence(QKeySequence.StandardKey.Undo), self._undo),
-            (QKeySequence(QKeySequence.StandardKey.Redo), self._redo),
-            (QKeySequence("Ctrl+S"), lambda: self.save.click()),
-            (QKeySequence("Ctrl+F"), self._search),
-            (QKeySequence("Ctrl+D"), lambda: self.duplicate_asked.emit()),
-            (QKeySequence("F2"), self.rename),
+            (UNDO_KEYS, self._undo),
+            *((keys, self._redo) for keys in REDO_KEYS),
+            ("Ctrl+S", lambda: self.save.click()),
+            ("Ctrl+F", self._search),
+            ("Ctrl+D", lambda: self.duplicate_asked.emit()),
+            ("F2", self.rename),
         ):
-            QShortcut(keys, self).activated.connect(do)
+            QShortcut(QKeySequence(keys), self).activated.connect(do)
 
     def show_item(self, item: ShelfItem, draft: ProfileDraft | None) -> None:
         """Show a profile; one that cannot be read has no draft."""

@@ -18,6 +18,7 @@ from diffusionforce.gui.widgets.labels import Elided, Icon, Label, set_property
 from diffusionforce.gui.widgets.layout import column, holder, row
 from diffusionforce.gui.widgets.toggle import Toggle
 
+UNDO_KEYS, REDO_KEYS = "Ctrl+Z", ("Ctrl+Shift+Z", "Ctrl+Y")
 FIELD_PX, HEAD_PX = 32, 22
 LINE_PX = 17
 MIN_LINES, MAX_LINES = 2, 10
@@ -28,7 +29,7 @@ def is_undo(event: QEvent) -> bool:
     """Tell whether a field is asked to keep a key for itself with which the form undoes or does again."""
     if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
         return False
-    is_ours = event.matches(QKeySequence.StandardKey.Undo) or event.matches(QKeySequence.StandardKey.Redo)
+    is_ours = QKeySequence(event.keyCombination()).toString() in {UNDO_KEYS, *REDO_KEYS}
     if is_ours:
         event.ignore()
     return is_ours

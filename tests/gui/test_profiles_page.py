@@ -1,0 +1,234 @@
+"""The Profiles place in the real window."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
+from pytestqt.qtbot import QtBot
+from tests.gui.conftest import Foretold
+from tests.support import forecasts
+
+from diffusionforce.gui.pages.profiles import ProfilesPage
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.list_item import ListItem
+from diffusionforce.job import find_profile, own_profiles, read_profile
+
+WAIT_MS = 20_000
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+def open_page(window: Window, qtbot: QtBot) -> ProfilesPage:
+    # Shortcuts belong to the window that is active.
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow, timeout=WAIT_MS)
+    window.go("profiles")
+    page = window.place("profiles")
+    assert isinstance(page, ProfilesPage)
+    qtbot.waitUntil(lambda: bool(page.items) and page.editor is not None, timeout=WAIT_MS)
+    return page
+
+
+@pytest.fixture
+def page(window: Window, qtbot: QtBot) -> ProfilesPage:
+    return open_page(window, qtbot)
+
+
+@pytest.fixture
+def mine(page: ProfilesPage, qtbot: QtBot) -> str:
+    """A copy of the pocket demo, in sight."""
+    assert page.editor is not None
+    page.choose("pocket-demo")
+    qtbot.mouseClick(page.editor.duplicate, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: page.name in own_profiles(), timeout=WAIT_MS)
+    return page.name
+
+
+def line(page: ProfilesPage, name: str) -> QLineEdit:
+    assert page.editor is not None
+    control = page.editor.form.boxes[name].control
+    assert isinstance(control, QLineEdit)
+    return control
+
+
+def retype(qtbot: QtBot, field: QLineEdit, text: str) -> None:
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def said(page: ProfilesPage, name: str) -> str:
+    assert page.editor is not None
+    return page.editor.form.boxes[name].note.text()
+
+
+def test_a_built_in_profile_is_read_only_and_offers_a_copy(page: ProfilesPage, qtbot: QtBot):
+    assert page.editor is not None
+    page.choose("klein-9b-1024")
+    qtbot.wait(20)
+    assert line(page, "lora.rank").isReadOnly()
+    box = page.editor.form.boxes["model.precision"].control
+    assert isinstance(box, QComboBox)
+    assert not box.isEnabled()
+    names = [button.accessibleName() for button in page.editor.findChildren(QPushButton) if button.isVisible()]
+    assert "Duplicate to change it" in names
+    assert "Save" not in names
+
+
+def test_typing_is_checked_and_saved_to_a_file_that_the_command_line_finds(page: ProfilesPage, mine: str, qtbot: QtBot):
+    assert page.editor is not None
+    retype(qtbot, line(page, "training.steps"), "0")
+    assert said(page, "training.steps") == "Too small: 1 to 1,000,000 steps"
+    assert not page.editor.save.isEnabled()
+    assert page.editor.status.text() == "Not saved: fix 1 value"
+    assert not page.editor.use.isEnabled()
+    retype(qtbot, line(page, "training.steps"), "40")
+    assert page.editor.status.text() == "1 change not saved"
+    assert page.editor.header.note.text().startswith("1 setting differs from Pocket demo")
+    qtbot.keyClick(page.editor, Qt.Key.Key_S, CONTROL)
+    qtbot.waitUntil(lambda: read_profile(find_profile(mine)).training.steps == 40, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.editor is not None and page.editor.status.text() == "Saved", timeout=WAIT_MS)
+
+
+def test_undo_goes_back_over_fields(page: ProfilesPage, mine: str, qtbot: QtBot):
+    assert page.editor is not None
+    retype(qtbot, line(page, "lora.rank"), "8")
+    retype(qtbot, line(page, "lora.alpha"), "4")
+    qtbot.keyClick(line(page, "lora.alpha"), Qt.Key.Key_Z, CONTROL)
+    assert (line(page, "lora.rank").text(), line(page, "lora.alpha").text()) == ("8", "16")
+    qtbot.keyClick(line(page, "lora.rank"), Qt.Key.Key_Z, CONTROL)
+    assert line(page, "lora.rank").text() == "16"
+    assert not page.editor.undo.isEnabled()
+    qtbot.keyClick(line(page, "lora.rank"), Qt.Key.Key_Z, CONTROL | Qt.KeyboardModifier.ShiftModifier)
+    assert line(page, "lora.rank").text() == "8"
+
+
+def test_a_changed_value_says_so_and_goes_back(page: ProfilesPage, mine: str, qtbot: QtBot):
+    assert page.editor is not None
+    box = page.editor.form.boxes["lora.rank"]
+    assert box.chip.isHidden()
+    retype(qtbot, line(page, "lora.rank"), "8")
+    assert not box.chip.isHidden()
+    assert box.chip.toolTip() == "Built-in value: 16"
+    qtbot.mouseClick(box.reset, Qt.MouseButton.LeftButton)
+    assert line(page, "lora.rank").text() == "16"
+    assert box.chip.isHidden()
+
+
+def test_the_arrow_keys_step_a_number(page: ProfilesPage, mine: str, qtbot: QtBot):
+    qtbot.keyClick(line(page, "dataset.width"), Qt.Key.Key_Up)
+    assert line(page, "dataset.width").text() == "272"
+    qtbot.keyClick(line(page, "training.learning_rate"), Qt.Key.Key_Down)
+    assert line(page, "training.learning_rate").text() == "0.0029"
+
+
+def test_find_shows_what_is_meant_also_among_the_advanced(page: ProfilesPage, mine: str, qtbot: QtBot):
+    assert page.editor is not None
+    form = page.editor.form
+    assert not form.boxes["samples.guidance"].isVisible()
+    qtbot.keyClick(page.editor, Qt.Key.Key_F, CONTROL)
+    qtbot.keyClicks(page.editor.finder, "cfg")
+    assert [name for name, box in form.boxes.items() if box.isVisible()] == ["samples.guidance"]
+    qtbot.keyClick(page.editor.finder, Qt.Key.Key_Escape)
+    assert form.boxes["lora.rank"].isVisible()
+    page.editor.finder.setText("no such setting")
+    assert form.nothing.isVisible()
+
+
+def test_the_list_is_searched_and_marks_what_is_not_saved(page: ProfilesPage, mine: str, qtbot: QtBot):
+    retype(qtbot, line(page, "lora.rank"), "8")
+    notes = {item.objectName(): item.accessibleName() for item in page.pane.findChildren(ListItem)}
+    assert notes[mine] == "Pocket demo, mine. changes are not saved"
+    page.pane.search.setText("klein 9b")
+    qtbot.wait(20)
+    shown = {item.objectName() for item in page.pane.findChildren(ListItem) if not item.isHidden()}
+    assert {"klein-9b-1024", "klein-9b-distilled"} <= shown
+    assert "wan21-14b" not in shown
+
+
+def test_rename_delete_and_undo(page: ProfilesPage, mine: str, qtbot: QtBot):
+    assert page.editor is not None
+    qtbot.keyClick(page.editor, Qt.Key.Key_F2)
+    page.editor.title_line.setText("Gouache, long")
+    qtbot.keyClick(page.editor.title_line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: list(own_profiles()) == ["gouache-long"] and page.name == "gouache-long", timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.item("gouache-long") is not None, timeout=WAIT_MS)
+    page.pane.delete_asked.emit("gouache-long")
+    qtbot.waitUntil(lambda: "Deleted Gouache, long" in page.toasts.shown[-1].accessibleName(), timeout=WAIT_MS)
+    assert own_profiles() == {}
+    toast = page.toasts.shown[-1]
+    qtbot.mouseClick(toast.act, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: list(own_profiles()) == ["gouache-long"], timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.name == "gouache-long" and page.draft is not None, timeout=WAIT_MS)
+
+
+def test_a_dropped_file_is_imported_and_what_is_not_understood_is_said(
+    page: ProfilesPage, qtbot: QtBot, tmp_path: Path
+):
+    path = tmp_path / "friend.toml"
+    text = find_profile("pocket-demo").read_text(encoding="utf-8").replace("rank = 16", "rank = 16\nrankk = 2")
+    path.write_text(text.replace("Pocket demo", "From a friend"), encoding="utf-8")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    drop = QDropEvent(
+        QPointF(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    )
+    page.dropEvent(drop)
+    qtbot.waitUntil(lambda: "from-a-friend" in own_profiles() and page.name == "from-a-friend", timeout=WAIT_MS)
+    assert "rankk is not a setting" in page.toasts.shown[-1].toolTip()
+
+
+def test_a_file_that_is_no_profile_is_refused_in_words(page: ProfilesPage, qtbot: QtBot, tmp_path: Path):
+    (tmp_path / "no.toml").write_text("hello", encoding="utf-8")
+    page.bring(tmp_path / "no.toml")
+    qtbot.waitUntil(lambda: bool(page.toasts.shown), timeout=WAIT_MS)
+    assert "not valid TOML" in page.toasts.shown[-1].accessibleName()
+
+
+def test_the_forecast_follows_edits(page: ProfilesPage, mine: str, qtbot: QtBot, foretold: Foretold):
+    assert page.editor is not None
+    editor = page.editor
+    qtbot.waitUntil(lambda: editor.forecaster.status.current is not None, timeout=WAIT_MS)
+    assert "Fits" in editor.strip.accessibleName() or "Tight" in editor.strip.accessibleName()
+    number = len(foretold.job_files)
+    foretold.say(forecasts.refused())
+    for text in ("3", "32", "320"):
+        retype(qtbot, line(page, "lora.rank"), text)
+    qtbot.waitUntil(lambda: "Does not fit" in editor.strip.accessibleName(), timeout=WAIT_MS)
+    assert len(foretold.job_files) == number + 1, "one forecast for a burst of keys"
+
+
+def test_what_is_not_saved_is_there_at_the_next_start(make_window: Callable[..., Window], qtbot: QtBot):
+    first = make_window()
+    page = open_page(first, qtbot)
+    page.choose("pocket-demo")
+    page._duplicate("pocket-demo")
+    qtbot.waitUntil(lambda: page.name in own_profiles(), timeout=WAIT_MS)
+    retype(qtbot, line(page, "training.steps"), "many")
+    first.close()
+    second = make_window()
+    again = open_page(second, qtbot)
+    assert again.name == page.name
+    assert line(again, "training.steps").text() == "many"
+    assert again.editor is not None
+    assert again.editor.status.text() == "Not saved: fix 1 value"
+
+
+def test_use_saves_first_and_plans_a_run(window: Window, page: ProfilesPage, mine: str, qtbot: QtBot):
+    assert page.editor is not None
+    retype(qtbot, line(page, "training.steps"), "40")
+    qtbot.mouseClick(page.editor.use, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.run_place.plan.plan.profile_name == mine, timeout=WAIT_MS)
+    profile = window.run_place.plan.plan.profile
+    assert profile is not None
+    assert profile.training.steps == 40
+
+
+def test_a_profile_that_cannot_be_read_is_shown_with_its_problem(page: ProfilesPage, mine: str, qtbot: QtBot):
+    assert page.editor is not None
+    find_profile(mine).write_text("title = 3\n", encoding="utf-8")
+    page.shown()
+    qtbot.waitUntil(lambda: page.draft is None, timeout=WAIT_MS)
+    assert not page.editor.form.isVisible()

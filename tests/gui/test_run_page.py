@@ -66,6 +66,7 @@ def test_a_profile_that_cannot_run_shows_its_facts_and_why(window: Window, qtbot
     page = plan_page(window)
     page.choose_profile("klein-9b-1024")
     ready(qtbot, page)
+    qtbot.waitUntil(lambda: not page.plan.readiness.is_checking, timeout=WAIT_MS)
     assert "FLUX.2 Klein 9B" in page.picks.profile.accessibleName()
     assert "Musubi Tuner" in banner_text(window)
     assert not page.start.isEnabled()

@@ -10,7 +10,9 @@ from diffusionforce.errors import DatasetError
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_words import about_trigger, facts, memory_refusal, short_facts, what_will_happen
+from diffusionforce.gui.model.readiness import CHECKING, of_answer
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile
+from diffusionforce.wire.readiness import Readiness
 
 
 @pytest.fixture
@@ -110,14 +112,39 @@ def test_a_taken_output_folder_keeps_the_run_from_starting(plan: Plan, folder: P
     assert "already holds" in plan.start_reason()
 
 
-@pytest.mark.parametrize("name", ["klein-9b-1024", "wan21-14b"])
-def test_a_model_that_cannot_train_yet_is_refused_with_the_way_out(plan: Plan, name: str):
-    plan.choose_profile(name, read_profile(builtin_profiles()[name]))
-    refusal = plan.refusal()
-    assert refusal is not None
-    assert "Musubi Tuner" in refusal.sentence
-    assert "pocket demo" in refusal.hint
-    assert refusal.sentence in plan.start_reason()
+@pytest.fixture
+def klein(plan: Plan, folder: Path) -> Plan:
+    """The plan with a real model's profile, and pictures."""
+    plan.choose_profile("klein-9b-1024", read_profile(builtin_profiles()["klein-9b-1024"]))
+    plan.choose_dataset(str(folder))
+    plan.dataset = read_folder(folder)
+    return plan
+
+
+def test_a_real_model_starts_when_all_that_it_needs_is_here(klein: Plan):
+    klein.readiness = CHECKING
+    assert klein.start_reason() == "Engine and files of the model are still being looked for."
+    klein.readiness = of_answer(Readiness(model="klein-9b-1024"))
+    assert klein.refusal() is None
+    assert klein.start_reason() == ""
+    assert klein.checks()[0].text == "Engine and files are here"
+    job = klein.readiness_job()
+    assert job is not None and job.profile.model.family == "flux2-klein-base-9b"
+
+
+def test_what_a_real_model_lacks_is_said_in_a_sentence_with_the_way_out(klein: Plan):
+    missing = Readiness(lack="files", sentence="Two files are not here.", hint="Download: x", model="klein-9b-1024")
+    klein.readiness = of_answer(missing)
+    refusal = klein.refusal()
+    assert refusal is not None and refusal.sentence == "Two files are not here."
+    assert klein.start_reason() == "Files of the model are not here. Two files are not here. Download: x"
+
+
+def test_the_pocket_model_needs_no_engine_whatever_was_found_before(klein: Plan):
+    klein.readiness = of_answer(Readiness(lack="engine", sentence="The engine is not installed."))
+    klein.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))
+    assert klein.refusal() is None
+    assert klein.readiness_job() is None
 
 
 def test_the_held_out_pictures_of_a_profile_go_with_its_own_dataset_only(plan: Plan, folder: Path):

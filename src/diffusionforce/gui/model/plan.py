@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import forecast_bars, words
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
+from diffusionforce.gui.model.readiness import ReadinessView
 from diffusionforce.job import Job, Profile, changed, dataset_folder
 from diffusionforce.runs import RunFolder, new_run_dir
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from diffusionforce.datasets import Dataset
 
 MIN_FREE_BYTES = 200 * 1024 * 1024
-# Engines that this version can start; the others are shown, with what is missing.
+# Engines that come with the app; for the others it is looked whether all that they need is here.
 READY_ENGINES = frozenset({"pocket"})
 
 
@@ -43,6 +44,7 @@ class Plan:
         trigger_choice: The word that the user wants to call the subject by; empty takes the one that is found.
         output: The run folder; None makes a new one among the others.
         memory: What is known of the memory that the run will need.
+        readiness: Whether engine and files of a real model are here.
     """
 
     profile_name: str = ""
@@ -55,6 +57,7 @@ class Plan:
     trigger_choice: str = ""
     output: Path | None = None
     memory: ForecastStatus = field(default_factory=ForecastStatus)
+    readiness: ReadinessView = field(default_factory=ReadinessView)
     _suggested: Path | None = field(default=None, repr=False)
 
     def choose_profile(self, name: str, profile: Profile, *, profile_dir: Path | None = None) -> None:
@@ -154,17 +157,22 @@ class Plan:
         return dataset_folder(fitted.dataset.held_out_folder, base=self.profile_dir)
 
     def refusal(self) -> UserError | None:
-        """Return why this version cannot run the profile, whatever the dataset; None when it can."""
+        """Return why the profile cannot be run here, whatever the dataset; None when it can, or is not known yet."""
         if self.profile_problem is not None:
             return self.profile_problem
-        if self.profile is None or self.profile.model.engine in READY_ENGINES:
+        return self.readiness.problem if self.needs_engine else None
+
+    @property
+    def needs_engine(self) -> bool:
+        """Whether the profile is for an engine that has to be brought, with files of its own."""
+        return self.profile is not None and self.profile.model.engine not in READY_ENGINES
+
+    def readiness_job(self) -> Job | None:
+        """Return the job to look for engine and files with; None where nothing has to be looked for."""
+        profile = self.fitted_profile
+        if not self.needs_engine or profile is None or self.profile_problem is not None:
             return None
-        return UserError(
-            f"{self.profile.title} needs the engine Musubi Tuner, which this version of DiffusionForce cannot drive "
-            "yet: it trains the pocket model only.",
-            hint="To train now, use the pocket demo, with your own pictures if you like. Start this profile from the "
-            "command line to see which files it will need.",
-        )
+        return self._job_of(profile, folder=Path.home())  # The pictures do not matter to it.
 
     def checks(self) -> list[Check]:
         """Return the checklist, in the order of the page."""
@@ -184,6 +192,8 @@ class Plan:
         blockers = self.blockers()
         if blockers:
             return f"{blockers[0].text}. {blockers[0].hint}".strip()
+        if self.needs_engine and self.readiness.is_checking:
+            return "Engine and files of the model are still being looked for."
         return "The dataset is still being checked." if self.is_checking else ""
 
     def job(self) -> Job:
@@ -197,6 +207,9 @@ class Plan:
         profile, folder = self.fitted_profile, self.dataset_dir if self.dataset is not None else None
         if profile is None or folder is None or self.profile_problem is not None:
             return None
+        return self._job_of(profile, folder=folder)
+
+    def _job_of(self, profile: Profile, *, folder: Path) -> Job:
         return Job(
             profile_name=Path(self.profile_name).stem if os.sep in self.profile_name else self.profile_name,
             profile=profile,
@@ -210,9 +223,13 @@ class Plan:
             return Check(tone="err", text="No profile is chosen", hint="Choose one above.")
         refusal = self.refusal()
         if refusal is not None:
-            short = "The profile cannot be used" if self.profile_problem is not None else "This model cannot train yet"
+            short = "The profile cannot be used" if self.profile_problem is not None else self.readiness.title
             return Check(tone="err", text=short, hint=f"{refusal.sentence} {refusal.hint}")
-        return Check(tone="ok", text="The model comes with the app")
+        if not self.needs_engine:
+            return Check(tone="ok", text="The model comes with the app")
+        if self.readiness.is_checking:
+            return Check(tone="info", text="Looking for engine and files")
+        return Check(tone="ok", text="Engine and files are here")
 
     def _memory_checks(self) -> list[Check]:
         memory = self.memory

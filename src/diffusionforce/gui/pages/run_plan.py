@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QApplication, QGridLayout, QLineEdit, QSpinBox, QWidget
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, dataset_reading
@@ -13,12 +13,14 @@ from diffusionforce.gui.forecaster import Forecaster
 from diffusionforce.gui.model import plan_words
 from diffusionforce.gui.model.forecast_desk import Machine
 from diffusionforce.gui.model.plan import Plan
+from diffusionforce.gui.model.readiness import CHECKING, ReadinessView
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pages.run_forecast import ForecastCard
 from diffusionforce.gui.pages.run_picks import RunPicks
 from diffusionforce.gui.pages.run_ways import WaysCard
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.readiness_desk import ReadinessDesk
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
@@ -72,6 +74,11 @@ class RunPlanPage(Page):
         self.forecast = ForecastCard()
         self.ways = WaysCard()
         self.forecaster.changed.connect(self._on_forecast)
+        self.readiness = ReadinessDesk(self)
+        self.readiness.changed.connect(self._on_readiness)
+        quitting = QApplication.instance()
+        assert quitting is not None
+        quitting.aboutToQuit.connect(self.readiness.close)
         self.forecast.retry_asked.connect(self.forecaster.again)
         self._build()
         last = preferences.dataset
@@ -218,6 +225,20 @@ class RunPlanPage(Page):
             self.forecaster.want(job, machine=self._machine.words, num_pictures=number)
         self.plan.memory = self.forecaster.status
 
+    def _look_for_engine(self) -> None:
+        """Have it looked whether engine and files of the present choice are here, while the page is seen."""
+        if self.isVisible():
+            self.readiness.want(self.plan.readiness_job())
+            self.plan.readiness = self.readiness.view
+        elif self.plan.needs_engine:
+            self.plan.readiness = CHECKING
+
+    def _on_readiness(self) -> None:
+        self.plan.readiness = self.readiness.view
+        if self.plan.needs_engine and self.plan.readiness.is_ready and self.plan.memory.problem is not None:
+            self.forecaster.again()  # What was lacking may have kept the forecast from being made.
+        self._show()
+
     def _on_forecast(self) -> None:
         self.plan.memory = self.forecaster.status
         self._show()
@@ -225,6 +246,7 @@ class RunPlanPage(Page):
     def refresh(self) -> None:
         """Show the plan as it is now, and have its forecast made."""
         self._ask_for_forecast()
+        self._look_for_engine()
         self._show()
 
     def _show(self) -> None:
@@ -248,20 +270,36 @@ class RunPlanPage(Page):
         return is_new
 
     def _show_notice(self) -> None:
-        notices: list[tuple[str, str, str]] = []
+        notices: list[tuple[str, str, str, ReadinessView | None]] = []
         problem, tone = self.plan.dataset_problem, "err"
         refusal = self.plan.refusal()
         if refusal is not None:
             problem, tone = refusal, "err" if self.plan.profile_problem is not None else "warn"
         if problem is not None:
-            notices.append((tone, problem.sentence, problem.hint))
+            lacking = self.plan.readiness if problem is self.plan.readiness.problem else None
+            text = lacking.doing if lacking is not None and lacking.doing else problem.hint
+            notices.append((tone, problem.sentence, text, lacking))
         forecast = self.plan.memory.current
         if forecast is not None and forecast.refusal:
-            notices.append(("err", *plan_words.memory_refusal(forecast)))
+            notices.append(("err", *plan_words.memory_refusal(forecast), None))
         if self._is_new("notices", notices):
             clear(self._notice)
-            for notice in notices:
-                self._notice.addWidget(Banner(*notice))
+            for tone, title, text, lacking in notices:
+                self._notice.addWidget(Banner(tone, title, text, actions=self._remedies(lacking)))
+
+    def _remedies(self, lacking: ReadinessView | None) -> tuple[Button, ...]:
+        """The buttons for what is lacking: to bring it, or to copy the command that does."""
+        if lacking is None:
+            return ()
+        if lacking.button:
+            bring = Button(lacking.button, "download", kind="primary")
+            bring.clicked.connect(self.readiness.bring)
+            return (bring,)
+        if lacking.copyable and not lacking.doing:
+            copy = Button("Copy the command", "copy", tip=lacking.copyable)
+            copy.clicked.connect(lambda: QApplication.clipboard().setText(lacking.copyable))
+            return (copy,)
+        return ()
 
     def _show_forecast(self) -> None:
         memory = self.plan.memory
@@ -368,6 +406,8 @@ class RunPlanPage(Page):
         """Give up the forecast under way: a training that starts needs the processor."""
         super().hideEvent(event)
         self.forecaster.close()
+        if not self.readiness.view.doing:  # A download goes on.
+            self.readiness.close()
 
     def shown(self) -> None:
         """Look again at what may have changed since."""

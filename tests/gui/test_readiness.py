@@ -1,0 +1,58 @@
+"""What a real model lacks, looked for by a real child process, and brought by another."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+
+from diffusionforce.gui.model.readiness import ReadinessView
+from diffusionforce.gui.pages.run_plan import RunPlanPage
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.notices import Banner
+
+WAIT_MS = 60_000
+
+
+@pytest.fixture
+def page(window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> RunPlanPage:
+    """The page with a real model chosen and looked for; its data folder holds no engine."""
+    monkeypatch.delenv("DIFFUSIONFORCE_ENGINE", raising=False)
+    page = window.run_place.plan
+    page.choose_profile("klein-9b-1024")
+    qtbot.waitUntil(lambda: not page.plan.readiness.is_checking, timeout=WAIT_MS)
+    return page
+
+
+def banner(page: RunPlanPage) -> Banner:
+    QApplication.processEvents()
+    (found,) = [one for one in page.findChildren(Banner) if one.isVisible()]
+    return found
+
+
+def press(page: RunPlanPage, words: str) -> None:
+    (button,) = [one for one in banner(page).findChildren(QPushButton) if one.accessibleName() == words]
+    button.click()
+
+
+def test_an_engine_that_is_not_here_is_said_and_can_be_installed_from_here(
+    page: RunPlanPage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    assert page.plan.readiness.lack == "engine"
+    assert "Musubi Tuner 0.3.4 is not installed" in banner(page).title.text()
+    assert not page.start.isEnabled()
+    nowhere = ("diffusionforce.engines.musubi.command", ["install", f"--from={tmp_path / 'nowhere.zip'}"])
+    monkeypatch.setattr(ReadinessView, "remedy", lambda view: nowhere)
+    press(page, "Install the engine")
+    assert banner(page).text.text() == "Starting"
+    qtbot.waitUntil(lambda: not page.plan.readiness.doing, timeout=WAIT_MS)
+    assert "nowhere.zip" in banner(page).title.text()
+    press(page, "Install the engine")  # It can be tried again, and given up.
+    page.readiness.close()
+
+
+def test_the_pocket_model_takes_the_place_of_a_model_that_lacks_something(page: RunPlanPage, qtbot: QtBot):
+    page.choose_profile("pocket-demo")
+    qtbot.waitUntil(lambda: not page.plan.is_checking, timeout=WAIT_MS)
+    assert page.plan.refusal() is None
+    assert page.start.isEnabled()

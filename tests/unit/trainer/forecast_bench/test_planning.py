@@ -30,7 +30,7 @@ def small_job(model: str, *, num_microbatches: int = 2, **rest: object) -> Bench
 
 
 def assert_held(model: BenchModel, *, tolerance: float, spare: float = 0.0) -> None:
-    """Compare a plan with the executor's peaks, before the optimiser has any state; it may leave some share to spare."""
+    """Compare a plan with the executor's peaks, before the optimiser has any state; `spare` may be left over."""
     planned = Planning({model.name: model}, NO_WORKSPACES).planned(small_job(model.name))
     executed = executed_peaks(model, planned)
     forecast = [card.peak_bytes - card.optimizer_bytes for card in planned.forecast.cards]

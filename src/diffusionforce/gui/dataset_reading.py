@@ -3,10 +3,13 @@
 Pillow and NumPy take a third of the window's start; they are loaded on the thread that reads the first folder.
 """
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diffusionforce.datasets.sets import is_set, read_set
+from diffusionforce.errors import DatasetError
 from diffusionforce.job import dataset_folder, shipped_dir
 
 if TYPE_CHECKING:
@@ -47,7 +50,11 @@ def title(choice: str) -> str:
     if choice.startswith("demo:"):
         name = choice.removeprefix("demo:")
         return f"{DEMO_NAMES.get(name, name.replace('-', ' '))} demo set"
-    return Path(choice).name or choice
+    root = Path(choice)
+    if is_set(root):
+        with contextlib.suppress(DatasetError):
+            return read_set(root).title
+    return root.name or choice
 
 
 def folder_title(folder: Path) -> str:

@@ -111,10 +111,10 @@ class CaptionBook:
         counts: Counter[str] = Counter()
         spelling: dict[str, str] = {}
         for picture in pictures:
-            parts = {part.casefold(): part for part in split_tags(self.text(picture))}
-            counts.update(parts.keys())
-            for key, part in parts.items():
-                spelling.setdefault(key, part)
+            parts = split_tags(self.text(picture))
+            counts.update({part.casefold() for part in parts})
+            for part in parts:
+                spelling.setdefault(part.casefold(), part)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         return [(spelling[key], number) for key, number in ordered]
 

@@ -29,7 +29,9 @@ class FindingRow(QWidget):
         self.show_files.clicked.connect(self.show_asked)
         self.repair = Button(action, size="small")
         self.repair.setAccessibleName(f"{action}: {line.heading}")
-        self.repair.setVisible(bool(action))
+        if not action:
+            # Shown before it has a parent, it would be a window of its own for a moment.
+            self.repair.hide()
         self.repair.clicked.connect(self.repair_asked)
         layout = row(gap=10, margins=(0, 7, 0, 7))
         layout.addWidget(Icon(line.tone, line.tone, 18), 0, Qt.AlignmentFlag.AlignTop)

@@ -1,0 +1,382 @@
+"""The Datasets place on the real window, with checks in a real process."""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from PySide6.QtCore import QAbstractEventDispatcher, QEventLoop, QMimeData, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+from tests.support import broken_dataset
+from tests.support.broken_dataset import TRIGGER, save
+
+from diffusionforce.datasets.sets import SetFolder, read_set
+from diffusionforce.gui.pages.datasets import DatasetsPage, dropped_folders
+from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.finding_row import FindingRow
+
+WAIT_MS = 60_000
+NUM_MANY = 10_000
+LONGEST_TURN_MS = 30
+
+
+@pytest.fixture
+def page(window: Window, qtbot: QtBot) -> DatasetsPage:
+    window.go("datasets")
+    page = window.place("datasets")
+    assert isinstance(page, DatasetsPage)
+    wait_ready(page, qtbot)
+    return page
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """Six good pictures, the last without the trigger word."""
+    folder = tmp_path / "Evening hills"
+    folder.mkdir()
+    for seed in range(6):
+        caption = f"{TRIGGER}, hills, low sun {seed}" if seed < 5 else "hills, full moon"
+        save(folder / f"hills_{seed}.png", seed, caption=caption)
+    return folder
+
+
+def wait_ready(page: DatasetsPage, qtbot: QtBot) -> None:
+    def is_ready() -> bool:
+        return not page.desk.is_checking and not page.desk.is_repairing
+
+    qtbot.waitUntil(is_ready, timeout=WAIT_MS)
+
+
+def open_folder(page: DatasetsPage, folder: Path, qtbot: QtBot) -> None:
+    page.choose(str(folder))
+    wait_ready(page, qtbot)
+    assert page.desk.table.is_checked
+
+
+def finding_rows(page: DatasetsPage) -> dict[str, FindingRow]:
+    return {row.line.kind.key: row for row in page.findings.findChildren(FindingRow) if not row.isHidden()}
+
+
+def caption_of(picture: Path) -> str:
+    return picture.with_suffix(".txt").read_text(encoding="utf-8").strip()
+
+
+def choose_file(page: DatasetsPage, name: str) -> None:
+    page.grid.choose(next(i for i, row in enumerate(page.grid.rows) if row.path.name == name))
+
+
+def test_the_demo_is_shown_and_stays_as_it_is(page: DatasetsPage, qtbot: QtBot):
+    page.choose("demo:loranne")
+    wait_ready(page, qtbot)
+    assert len(page.grid.rows) == 12
+    assert page.train.isEnabled()
+    assert page.inspector.caption.isReadOnly()
+    page.desk.write_caption(page.grid.rows[0].path, "changed")
+    assert page.desk.book.num_steps == 0
+
+
+def test_a_broken_dataset_is_opened_and_every_problem_named(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
+    open_folder(page, broken_dataset.make(tmp_path / "broken"), qtbot)
+    assert len(finding_rows(page)) == 24
+    assert page.findings.fold.isVisible()
+    qtbot.mouseClick(finding_rows(page)["truncated"].show_files, Qt.MouseButton.LeftButton)
+    assert [row.path.name for row in page.grid.rows] == ["cut.jpg", "cut_hard.jpg", "cut_png.png"]
+    assert page.only.text == "3 pictures end early"
+    page.tabs.choose("fix")
+    page.tabs.chosen.emit("fix")
+    assert {row.tone for row in page.grid.rows} <= {"err", "warn"}
+
+
+def test_a_broken_dataset_is_repaired_through_the_screen_and_undone(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
+    root = broken_dataset.make(tmp_path / "broken")
+    before = {path.name: path.read_bytes() for path in root.iterdir()}
+    open_folder(page, root, qtbot)
+    for kind in ("duplicate", "same_stem", "rotated"):
+        qtbot.mouseClick(finding_rows(page)[kind].repair, Qt.MouseButton.LeftButton)
+        assert page.desk.is_repairing
+        wait_ready(page, qtbot)
+        assert kind not in finding_rows(page)
+    assert not (root / "twin_b.png").exists()
+    assert (root / "originals" / "twin_b.png").read_bytes() == before["twin_b.png"]
+    assert (root / "turned.png").is_file()
+    for _ in range(3):
+        qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+        wait_ready(page, qtbot)
+    assert {path.name: path.read_bytes() for path in root.iterdir() if path.is_file()} == before
+    assert not page.undo.isEnabled()
+
+
+def test_a_repair_of_yesterday_can_be_undone(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    (pictures / "orphan.txt").write_text("of nothing", encoding="utf-8")
+    open_folder(page, pictures, qtbot)
+    qtbot.mouseClick(finding_rows(page)["unpaired"].repair, Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    open_folder(page, pictures, qtbot)
+    qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    assert (pictures / "orphan.txt").is_file()
+
+
+def test_a_caption_is_edited_saved_and_undone(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    choose_file(page, "hills_2.png")
+    before = caption_of(pictures / "hills_2.png")
+    page.inspector.caption.selectAll()
+    qtbot.keyClicks(page.inspector.caption, "gouachestyle, a lake")
+    assert page.inspector.state.text() == "Not saved yet"
+    qtbot.waitUntil(lambda: caption_of(pictures / "hills_2.png") == "gouachestyle, a lake", timeout=WAIT_MS)
+    assert page.inspector.state.text() == "Saved"
+    assert (pictures / "originals" / "captions" / "hills_2.txt").read_text(encoding="utf-8").strip() == before
+    qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: caption_of(pictures / "hills_2.png") == before, timeout=WAIT_MS)
+    assert page.inspector.caption.toPlainText() == before
+
+
+def test_going_to_the_next_picture_saves_what_was_typed(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    choose_file(page, "hills_0.png")
+    page.inspector.caption.setPlainText("gouachestyle, first")
+    qtbot.mouseClick(page.inspector.after, Qt.MouseButton.LeftButton)
+    assert page.inspector.name.text() == "hills_1.png"
+    assert page.inspector.caption.toPlainText() == caption_of(pictures / "hills_1.png")
+    qtbot.waitUntil(lambda: caption_of(pictures / "hills_0.png") == "gouachestyle, first", timeout=WAIT_MS)
+    qtbot.mouseClick(page.inspector.before, Qt.MouseButton.LeftButton)
+    assert page.inspector.caption.toPlainText() == "gouachestyle, first"
+
+
+def test_a_picture_without_caption_gets_one_and_is_used(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    save(pictures / "new.png", 9, caption=None)
+    open_folder(page, pictures, qtbot)
+    assert "no_caption" in finding_rows(page)
+    choose_file(page, "new.png")
+    page.inspector.caption.setPlainText("gouachestyle, a new one")
+    page.inspector.save()
+    qtbot.waitUntil(lambda: (pictures / "new.txt").is_file(), timeout=WAIT_MS)
+    assert "no_caption" not in finding_rows(page)
+    assert len(page.desk.table.used) == 7
+
+
+def test_the_trigger_word_is_found_and_added_where_it_is_missing(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    assert page.desk.trigger == TRIGGER
+    choose_file(page, "hills_5.png")
+    assert "is in 5 of 6 captions" in page.inspector.coverage.text()
+    qtbot.mouseClick(page.inspector.add_missing, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: caption_of(pictures / "hills_5.png").startswith(TRIGGER), timeout=WAIT_MS)
+    assert not page.inspector.add_missing.isVisible()
+    assert page.toasts.shown[0].act.text() == "Undo"
+
+
+def test_another_trigger_word_is_remembered(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    qtbot.mouseClick(page.trigger, Qt.MouseButton.LeftButton)
+    page.trigger_panel.word.setText("hillstyle")
+    assert page.trigger_panel.state.text() == "In 0 of 6 captions."
+    qtbot.mouseClick(page.trigger_panel.add_missing, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: caption_of(pictures / "hills_0.png").startswith("hillstyle, "), timeout=WAIT_MS)
+    open_folder(page, pictures, qtbot)
+    assert page.desk.trigger == "hillstyle"
+
+
+def test_words_are_replaced_in_all_captions_and_back(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    page.tabs.choose("captions")
+    page.tabs.chosen.emit("captions")
+    page.captions.tags.choose(0)
+    bulk = page.captions.bulk
+    assert bulk.first.text() == "hills"
+    bulk.second.setText("dunes")
+    assert bulk.summary.text() == "Changes 6 of 6 captions."
+    qtbot.mouseClick(bulk.apply, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: all("dunes" in caption_of(p) for p in pictures.glob("*.png")), timeout=WAIT_MS)
+    qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: all("hills" in caption_of(p) for p in pictures.glob("*.png")), timeout=WAIT_MS)
+
+
+def test_several_pictures_are_captioned_together(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    page.grid.choose(0)
+    page.grid.choose(2, spans=True)
+    bulk = page.inspector.bulk
+    assert bulk.isVisible()
+    bulk.kind.setCurrentIndex(2)
+    bulk.first.setText("oil paint")
+    qtbot.mouseClick(bulk.apply, Qt.MouseButton.LeftButton)
+    changed = [row.path for row in page.grid.chosen_rows]
+    qtbot.waitUntil(lambda: all(caption_of(path).endswith("oil paint") for path in changed), timeout=WAIT_MS)
+    assert sum(caption_of(path).endswith("oil paint") for path in pictures.glob("*.png")) == 3
+
+
+def test_what_the_model_will_see_is_told(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    choose_file(page, "hills_0.png")
+    assert page.inspector._facts["Cropped"].text().startswith("25 % at the sides")
+    page.tabs.choose("shapes")
+    page.tabs.chosen.emit("shapes")
+    assert page.shapes.bars.accessibleDescription().startswith("4 : 3: 6, 25 % cut off")
+
+
+def test_a_search_finds_in_names_and_captions(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    qtbot.keyClick(page, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    page.search.setText("full moon")
+    qtbot.waitUntil(lambda: len(page.grid.rows) == 1, timeout=WAIT_MS)
+    page.search.setText("nothing like it")
+    qtbot.waitUntil(lambda: page._no_match.isVisible(), timeout=WAIT_MS)
+
+
+def test_arrow_keys_move_through_the_files(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    page.grid.choose(0)
+    qtbot.keyClick(page.grid, Qt.Key.Key_Right)
+    assert page.inspector.name.text() == page.grid.rows[1].path.name
+    qtbot.keyClick(page.grid, Qt.Key.Key_End)
+    assert page.grid.choice.current == 5
+    qtbot.keyClick(page.grid, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert page.inspector.bulk_title.text() == "6 files chosen"
+
+
+def test_a_dropped_folder_is_opened(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(pictures / "hills_0.png")), QUrl("https://example.org/x")])
+    assert dropped_folders(data) == [str(pictures)]
+    keys, buttons = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+    page.dropEvent(QDropEvent(QPointF(50, 50), Qt.DropAction.CopyAction, data, buttons, keys))
+    wait_ready(page, qtbot)
+    assert page.header.title.text() == "Evening hills"
+    assert [entry.choice for entry in page.library.own] == [str(pictures)]
+
+
+def test_folders_are_put_together_with_repeats(page: DatasetsPage, qtbot: QtBot, pictures: Path, tmp_path: Path):
+    other = tmp_path / "Cats"
+    other.mkdir()
+    save(other / "cat.png", 50)
+    open_folder(page, pictures, qtbot)
+    qtbot.mouseClick(page.folders, Qt.MouseButton.LeftButton)
+    page.folders_panel.take(str(other))
+    page.folders_panel._set_repeats(1, 4)
+    qtbot.mouseClick(page.folders_panel.keep, Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    assert len(page.grid.rows) == 7
+    folders = read_set(Path(page.desk.choice)).folders
+    assert folders == (SetFolder(path=str(pictures)), SetFolder(path=str(other), repeats=4))
+    trained: list[str] = []
+    page.train_asked.connect(trained.append)
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    assert trained == [page.desk.choice]
+
+
+def test_a_set_of_folders_can_be_planned_for_a_run(window: Window, page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    page.desk.change_folders([SetFolder(path=str(pictures), repeats=3)])
+    wait_ready(page, qtbot)
+    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    plan = window.run_place.plan
+    qtbot.waitUntil(lambda: plan.plan.dataset is not None, timeout=WAIT_MS)
+    assert plan.plan.dataset is not None
+    assert len(plan.plan.dataset.items) == 18
+
+
+def test_a_folder_that_is_gone_is_said_and_can_be_forgotten(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
+    page.choose(str(tmp_path / "moved"))
+    wait_ready(page, qtbot)
+    assert page.desk.problem is not None
+    buttons = {button.accessibleName(): button for button in page.findChildren(QPushButton) if button.isVisible()}
+    assert "Find folder" in buttons
+    qtbot.mouseClick(buttons["Remove from the list"], Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    assert not page.library.own
+    assert page.desk.problem is None
+
+
+def test_a_check_can_be_cancelled(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    page.choose(str(pictures))
+    qtbot.waitUntil(lambda: bool(page.desk.folders), timeout=WAIT_MS)
+    qtbot.mouseClick(page.findings.cancel, Qt.MouseButton.LeftButton)
+    assert not page.desk.is_checking
+    assert not page.desk.table.is_checked
+    assert len(page.grid.rows) == 6
+    qtbot.mouseClick(page.again, Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    assert page.desk.table.is_checked
+
+
+class Turns:
+    """Measures how long each turn of the event loop works, from waking up to waiting again."""
+
+    def __init__(self) -> None:
+        self.lengths_ms: list[float] = []
+        self._woken_s = 0.0
+        dispatcher = QAbstractEventDispatcher.instance()
+        assert dispatcher is not None
+        dispatcher.awake.connect(self._on_awake)
+        dispatcher.aboutToBlock.connect(self._on_block)
+        self._dispatcher = dispatcher
+
+    def _on_awake(self) -> None:
+        self._end()
+        self._woken_s = time.perf_counter()
+
+    def _on_block(self) -> None:
+        self._end()
+        self._woken_s = 0.0
+
+    def _end(self) -> None:
+        if self._woken_s:
+            self.lengths_ms.append((time.perf_counter() - self._woken_s) * 1000)
+
+    def stop(self) -> None:
+        self._dispatcher.awake.disconnect(self._on_awake)
+        self._dispatcher.aboutToBlock.disconnect(self._on_block)
+
+    def percentile(self, share: float) -> float:
+        ordered = sorted(self.lengths_ms)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+@pytest.mark.slow
+def test_ten_thousand_files_stay_smooth(
+    page: DatasetsPage, qtbot: QtBot, tmp_path: Path, record_property: Callable[[str, object], None]
+):
+    folder = many_pictures(tmp_path / "many")
+    loop, scroll, chosen = QEventLoop(), QTimer(), QTimer()
+    bar = page.grid.verticalScrollBar()
+    scroll.timeout.connect(lambda: bar.setValue(0 if bar.value() >= bar.maximum() else bar.value() + 420))
+    chosen.timeout.connect(lambda: page.grid.step(7))
+    turns = Turns()
+    page.choose(str(folder))
+    scroll.start(16)
+    chosen.start(150)
+    page.desk.changed.connect(lambda: QTimer.singleShot(4000, loop.quit) if page.desk.table.is_checked else None)
+    QTimer.singleShot(WAIT_MS * 3, loop.quit)
+    loop.exec()
+    scroll.stop()
+    chosen.stop()
+    turns.stop()
+    assert page.desk.table.is_checked
+    assert len(page.grid.rows) == NUM_MANY
+    p99, worst = turns.percentile(0.99), max(turns.lengths_ms)
+    record_property("turn_p99_ms", p99)
+    sys.stdout.write(
+        f"{NUM_MANY:,} files: {len(turns.lengths_ms):,} turns, 99 % within {p99:.1f} ms, longest {worst:.0f} ms\n"
+    )
+    assert p99 < LONGEST_TURN_MS
+
+
+def many_pictures(folder: Path) -> Path:
+    """Make files of which no two are alike, quickly: a small picture, with other bytes behind its end."""
+    folder.mkdir()
+    models = []
+    for seed in range(50):
+        path = folder / "model.jpg"
+        Image.effect_noise((96, 96), 40 + seed).convert("RGB").save(path, quality=70)
+        models.append(path.read_bytes())
+        path.unlink()
+    for index in range(NUM_MANY):
+        (folder / f"p{index:05d}.jpg").write_bytes(models[index % 50] + index.to_bytes(4, "big"))
+        (folder / f"p{index:05d}.txt").write_text(f"sks, picture {index}, part {index % 31}", encoding="utf-8")
+    return folder

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
+from diffusionforce.engines.musubi import open_engine
 from tools.engine_on_cards.models import model_of, shrink
 from tools.engine_on_cards.processor import let_engine_import
 from tools.engine_on_cards.rows import ROWS
-
-from diffusionforce.engines.musubi import open_engine
 
 
 class Clock:

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tools.engine_on_cards.models import Model, model_of, shrink
-from tools.engine_on_cards.processor import let_engine_import
-from tools.engine_on_cards.rows import ROWS, Row
 
 from diffusionforce.engines.musubi import MusubiEngine, open_engine
 from diffusionforce.engines.musubi.readiness import require_ready
@@ -27,6 +24,9 @@ from diffusionforce.trainer.planning import PlannedRun, refusal, run_plan
 from diffusionforce.ugpum.planner import Wish
 from diffusionforce.wire import Done, Stopped
 from diffusionforce.wire.forecast import Forecast
+from tools.engine_on_cards.models import Model, model_of, shrink
+from tools.engine_on_cards.processor import let_engine_import
+from tools.engine_on_cards.rows import ROWS, Row
 
 
 class MeasuredEngine(MusubiEngine):

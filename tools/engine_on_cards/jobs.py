@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
-from tools.engine_on_cards.rows import TINY_SIDE, Row
 
 from diffusionforce.job import Job, builtin_profiles, changed, read_profile
+from tools.engine_on_cards.rows import TINY_SIDE, Row
 
 NUM_PICTURES = 8
 _SIDE = 1024

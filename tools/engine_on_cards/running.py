@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.engine_on_cards.jobs import job_of
-from tools.engine_on_cards.rows import Row
-from tools.engine_on_cards.weights import files_of
-
 from diffusionforce.engines.musubi.arguments import MemoryUse, Places, training_arguments
 from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.preparation import prepared_root
 from diffusionforce.job import Job, changed, write_job
 from diffusionforce.runs.telemetry import telemetry_records
 from diffusionforce.wire import Checkpoint, Compared, Message, Placed, Planned, Sample, Step, child_environment
+from tools.engine_on_cards.jobs import job_of
+from tools.engine_on_cards.rows import Row
+from tools.engine_on_cards.weights import files_of
 
 GIB = 2**30
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, cast
 
 import torch
 from safetensors.torch import save_file
-from tools.engine_on_cards.models import Model, model_of, shrink
-from tools.engine_on_cards.processor import let_engine_import
-from tools.engine_on_cards.rows import ROWS
 from torch import nn
 
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.families import Family
+from tools.engine_on_cards.models import Model, model_of, shrink
+from tools.engine_on_cards.processor import let_engine_import
+from tools.engine_on_cards.rows import ROWS
 
 _GAIN = 0.5
 _NUM_WRITERS = 3

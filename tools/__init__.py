@@ -1,0 +1,1 @@
+"""Programs for whoever works on DiffusionForce; nothing that is installed with it."""

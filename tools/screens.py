@@ -24,13 +24,14 @@ from PySide6.QtWidgets import QApplication
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.gui import recorded
-from tests.support import fake_forecasting, forecasts
+from tests.support import fake_forecasting, forecasts, rigs
 
 from diffusionforce.gui import background, forecaster, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.gallery import COMPARE, FAVOURITES, STRIP
 from diffusionforce.gui.pages.history import HistoryPage
+from diffusionforce.gui.pages.rig import RigPage
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.sample_layout import Cell
@@ -344,6 +345,25 @@ def _paused(window: Window, runs: dict[str, Path]) -> None:
         window.run_place.live.refresh()
 
 
+def _rig_cards(*, tested: bool) -> Callable[[Window, dict[str, Path]], None]:
+    """Return what shows a rig that is given, not looked at: no cards are needed to draw it."""
+
+    def show(window: Window, _runs: dict[str, Path]) -> None:
+        window.go("rig")
+        page = window.place("rig")
+        assert isinstance(page, RigPage)
+        wait_until(lambda: window.watch.report is not None)
+        window.watch.examined.disconnect(page._on_examined)
+        window.watch.report = rigs.report()
+        page.test = rigs.speed_test() if tested else None
+        page._on_examined(rigs.report())
+        if not tested:
+            page.speed.start()
+            wait_until(lambda: page.speed.bar.accessibleName() != "Speed test 0%", limit_s=20)
+
+    return show
+
+
 SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "run-plan": _plan,
     "run-plan-refused": _plan_refused,
@@ -384,6 +404,8 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "run-paused": _paused,
     "history-empty": _history_empty,
     "rig": _rig,
+    "rig-cards": _rig_cards(tested=True),
+    "rig-testing": _rig_cards(tested=False),
     "settings": _place("settings"),
 }
 

@@ -261,3 +261,26 @@ def test_a_file_is_looked_into_and_copied_by_the_real_child(qtbot: QtBot, tmp_pa
     assert copied.args[1].read_bytes() == path.read_bytes()
     known = desk.info(path)
     assert known is not None and known.metadata == {"steps": "5"}
+
+
+def test_what_is_in_a_file_is_shown_in_its_box(done: Window, qtbot: QtBot):
+    files = done.gallery.files
+    box = files.boxes[0]
+    metadata = {"model_family": "pocket", "steps": "300"}
+    save_file({"blocks.0.lora_A.weight": np.zeros((4, 8), np.float32)}, box.path, metadata=metadata)
+    box.details_asked.emit()
+    assert "Looking into the file" in {label.text() for label in box.findChildren(Label)}
+    box.grab()
+    qtbot.waitUntil(lambda: files.desk.info(box.path) is not None, timeout=60_000)
+    qtbot.wait(20)
+    shown = {label.text() for label in box.findChildren(Label)}
+    assert {"the pocket model", "4", "1"} <= shown
+    assert not box.copy.isEnabled() and "pocket model" in box.copy.toolTip()
+
+
+def test_a_file_that_is_damaged_is_said_in_its_box(done: Window, qtbot: QtBot):
+    files, failed = done.gallery.files, []
+    files.desk.failed.connect(lambda path, error: failed.append(error))
+    files.show_details(files.boxes[0])
+    qtbot.waitUntil(lambda: bool(failed), timeout=60_000)
+    assert any(failed[0].sentence in label.text() for label in files.boxes[0].findChildren(Label))

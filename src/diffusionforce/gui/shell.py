@@ -20,6 +20,7 @@ from diffusionforce.gui.pages.rig import RigPage
 from diffusionforce.gui.pages.rig_cards import memory_total_bytes
 from diffusionforce.gui.pages.run import RunPlace
 from diffusionforce.gui.pages.settings import SettingsPage
+from diffusionforce.gui.pages.welcome import WelcomePage
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.queue_desk import QueueDesk
@@ -126,8 +127,9 @@ class Window(QWidget):
             "datasets": self._build_datasets,
             "profiles": self._build_profiles,
             "history": self._build_history,
-            "rig": lambda: RigPage(self.watch),
+            "rig": lambda: RigPage(self.watch, self._is_going),
             "settings": self._build_settings,
+            "welcome": self._build_welcome,
         }
 
     def _build_run(self) -> RunPlace:
@@ -167,7 +169,41 @@ class Window(QWidget):
     def _build_settings(self) -> SettingsPage:
         page = SettingsPage(self.preferences, self.watch, is_training=self._is_training)
         page.language_changed.connect(self._retranslate)
+        page.first_steps_asked.connect(lambda: self.go("welcome"))
         return page
+
+    def _build_welcome(self) -> WelcomePage:
+        page = WelcomePage(self.preferences, self.store, self.watch)
+        page.start_asked.connect(self._start_demo)
+        page.gallery_asked.connect(self._show_gallery)
+        page.rig_asked.connect(lambda: self.go("rig"))
+        page.left.connect(self._leave_welcome)
+        page.allow_demo(not self._is_training())
+        return page
+
+    def _start_demo(self, job: Job) -> None:
+        """Start the demo of the first steps, which follow it themselves."""
+        if self._is_training():
+            return
+        try:
+            session = RunSession.start(job, parent=self)
+        except UserError as error:
+            self.notices.say("err", error.sentence, error.hint)
+            return
+        self._take_session(session, opens=False)
+        page = self.place("welcome")
+        assert isinstance(page, WelcomePage)
+        page.show_session(session)
+
+    def _leave_welcome(self, place: str, folder: str) -> None:
+        page = self.place("welcome")
+        assert isinstance(page, WelcomePage)
+        if page.profile:
+            self.run_place.plan.choose_profile(page.profile)
+        self.go(place)
+        datasets = self.place("datasets") if folder else None
+        if isinstance(datasets, DatasetsPage):
+            datasets.choose(folder)
 
     def _retranslate(self) -> None:
         """Build the places anew in another language; what goes on in them is kept outside of them."""
@@ -185,7 +221,11 @@ class Window(QWidget):
     def go(self, key: str) -> None:
         """Open a place."""
         page = self.place(key)
-        self.sidebar.choose(key)
+        is_framed = key != "welcome"
+        self.sidebar.setVisible(is_framed)
+        self.strip.setVisible(is_framed)
+        if is_framed:
+            self.sidebar.choose(key)
         self.places.setCurrentWidget(page)
         page.shown()
         self.setFocus()
@@ -253,6 +293,9 @@ class Window(QWidget):
         if opens:
             self.go("run")
         self._on_changed()
+
+    def _is_going(self) -> bool:
+        return self.session is not None and not self.session.is_over
 
     def _is_training(self) -> bool:
         return self.session is not None and self.session.is_own and not self.session.is_over
@@ -338,6 +381,9 @@ class Window(QWidget):
             self.session.close()
         if "gallery" in self._built:
             self.gallery.let_go()
+        rig = self._built.get("rig")
+        if isinstance(rig, RigPage):
+            rig.let_go()
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -8,13 +8,15 @@ from diffusionforce.gui.model import words
 from diffusionforce.wire.weights import LoraInfo
 
 MAX_METADATA = 24
+POCKET = "pocket"
+NOT_FOR_COMFY = "ComfyUI does not know the pocket model, which is there for trying things out."
 
 
 def about(info: LoraInfo) -> list[tuple[str, str]]:
     """Return what a file is, as names and values."""
     of_all = f" of {info.num_expected}" if info.num_expected else ""
     facts = [
-        ("For", ", ".join(info.titles) or info.base_model or "a model that is not known here"),
+        ("For", ", ".join(info.titles) or _base(info)),
         ("Kind", f"{info.algorithm}, {info.precision}"),
         ("Rank", ", ".join(f"{rank:g}" for rank in info.ranks) or "not known"),
         ("Alpha", ", ".join(f"{alpha:g}" for alpha in info.alphas)),
@@ -38,11 +40,13 @@ def keys_verdict(info: LoraInfo) -> tuple[str, str]:
         return "ok", f"All keys match {model}"
     if model and info.num_expected:
         return "info", f"{info.num_modules} of {info.num_expected} layers of {model}"
-    return "info", f"{words.count(info.num_modules, 'layer')}, for {info.base_model or 'a model not known here'}"
+    return "info", f"{words.count(info.num_modules, 'layer')} of {_base(info)}"
 
 
 def comfy_verdict(info: LoraInfo) -> tuple[str, str]:
     """Return tone and sentence about ComfyUI."""
+    if info.base_model == POCKET:
+        return "info", NOT_FOR_COMFY
     match info.comfy:
         case "loads":
             return "ok", "ComfyUI loads all of its layers."
@@ -50,6 +54,12 @@ def comfy_verdict(info: LoraInfo) -> tuple[str, str]:
             return "info", f"Whether ComfyUI loads it is not known. {info.comfy_words}".strip()
         case _:
             return "warn", "ComfyUI knows its layers under other names; the copy gets those."
+
+
+def _base(info: LoraInfo) -> str:
+    if info.base_model == POCKET:
+        return "the pocket model"
+    return info.base_model or "a model that is not known here"
 
 
 def needs_other_names(info: LoraInfo) -> bool:

@@ -35,7 +35,7 @@ from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder, list_runs, runs_root
 from diffusionforce.wire import Command
 
-FILES_PX, FILES_COMPACT_PX = 256, 236
+FILES_PX, FILES_COMPACT_PX = 264, 250
 GRID, STRIP, COMPARE, FAVOURITES = range(4)
 COMFY_KEY = "comfy_folder"
 

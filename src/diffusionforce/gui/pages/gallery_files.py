@@ -17,8 +17,6 @@ from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, holder, row, scrolling
 from diffusionforce.wire.weights import LoraInfo
 
-NOT_FOR_COMFY = "ComfyUI does not know the pocket model, which is there for trying things out."
-
 
 class LoraBox(QFrame):
     """One file.
@@ -61,10 +59,11 @@ class LoraBox(QFrame):
         add(layout, head, Elided(note or path.name, "small"), row(self.copy, None, more), self._status)
 
     def say(self, tone: str, text: str, *, show: Path | None = None) -> None:
-        """Show a line under the buttons, in place of what was there."""
+        """Show a line under the buttons, in place of what was there. `tone` is that of a banner, or `busy`."""
         clear(self._status)
         line = row(gap=6)
-        add(line, Icon(tone, tone, 14), (Label(text, "small", wrap=True), 1))
+        icon, ink = ("clock", "text2") if tone == "busy" else (tone, tone)
+        add(line, Icon(icon, ink, 14), (Label(text, "small", wrap=True), 1))
         self._status.addLayout(line)
         if show is not None:
             button = Button("Show", kind="ghost", size="small")
@@ -128,12 +127,15 @@ class LoraFilesCard(Card):
         self.boxes = []
         self._foot.hide()
         best = best_step(model, files)
-        is_pocket = model.job is not None and model.job.profile.model.engine == "pocket"
+        is_pocket = model.job is not None and model.job.profile.model.engine == lora_words.POCKET
         for i, lora in enumerate(files):
             notes = ["newest"] if i == 0 else []
             notes += ["lowest held-out loss"] if lora.step == best and len(files) > 1 else []
             box = LoraBox(
-                lora, root / lora.path, note=", ".join(notes), comfy_reason=NOT_FOR_COMFY if is_pocket else ""
+                lora,
+                root / lora.path,
+                note=", ".join(notes),
+                comfy_reason=lora_words.NOT_FOR_COMFY if is_pocket else "",
             )
             box.copy_asked.connect(lambda box=box: self.copy_asked.emit(box.path, box.lora.step))
             box.details_asked.connect(lambda box=box: self.show_details(box))
@@ -148,7 +150,7 @@ class LoraFilesCard(Card):
     def show_details(self, box: LoraBox) -> None:
         """Look into a file and show what is in it."""
         self._wants_details = box.path
-        box.say("clock", "Looking into the file")
+        box.say("busy", "Looking into the file")
         self.desk.describe(box.path)
 
     def copy(self, path: Path, folder: Path, *, title: str) -> None:
@@ -156,7 +158,7 @@ class LoraFilesCard(Card):
         box = self._box(path)
         if box is not None:
             box.copy.allow(False, reason="The file is being copied.")
-            box.say("clock", "Copying to ComfyUI")
+            box.say("busy", "Copying to ComfyUI")
             self.desk.copy(path, folder, title=title, step=box.lora.step)
 
     def _box(self, path: Path) -> LoraBox | None:

@@ -1,109 +1,212 @@
-"""The Rig place: cards, machine, and what follows from them."""
+"""The Rig place: cards, what to do, how everything is connected, the speed test, and the machine around."""
 
-from PySide6.QtWidgets import QApplication, QGridLayout, QVBoxLayout
+from collections.abc import Callable
 
-from diffusionforce.gui.model import words
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QGridLayout, QStackedWidget, QVBoxLayout
+
+from diffusionforce.gui import background
+from diffusionforce.gui.model import rig_words, words
 from diffusionforce.gui.pages.page import Header, Page
-from diffusionforce.gui.rig_watch import RigWatch, card_name
-from diffusionforce.gui.widgets.bars import MemoryBar
+from diffusionforce.gui.pages.rig_graphics import GraphicsCardView, fact_grid
+from diffusionforce.gui.pages.rig_speed import SpeedCard
+from diffusionforce.gui.rig_watch import RigWatch, Vitals
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
-from diffusionforce.gui.widgets.labels import Elided, Label
-from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row, scrolling
-from diffusionforce.gui.widgets.notices import Finding
-from diffusionforce.rig import Card as GraphicsCard
-from diffusionforce.rig import Machine, RigReport
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label
+from diffusionforce.gui.widgets.layout import clear, column, hairline, holder, row, scrolling
+from diffusionforce.gui.widgets.link_map import LinkMap
+from diffusionforce.gui.widgets.notices import Empty, Finding
+from diffusionforce.rig import Finding as RigFinding
+from diffusionforce.rig import Machine, RigReport, advise, last_speed_test, text_report
+from diffusionforce.wire.speed import SpeedTest
 
 CARDS_A_ROW = 2
+SPEED_PX, SPEED_COMPACT_PX = 430, 360
 TONES = {"problem": "err", "warning": "warn", "note": "info", "good": "ok"}
+ORDER = ("problem", "warning", "note", "good")
+QWIDGETSIZE_MAX = 16_777_215
+BUSY = "A run goes on: it would be slowed down, and the test would measure too little."
 
 
 class RigPage(Page):
-    """Shows what was found out about the machine."""
+    """Shows what was found out about the machine.
 
-    def __init__(self, watch: RigWatch) -> None:
+    Args:
+        watch: Looks at the machine.
+        is_training: Tells whether a run goes on, during which nothing is measured.
+    """
+
+    def __init__(self, watch: RigWatch, is_training: Callable[[], bool]) -> None:
         super().__init__()
-        self._watch = watch
+        self._watch, self._is_training = watch, is_training
         self._asked = False
+        self.test: SpeedTest | None = None
+        self.graphics: list[GraphicsCardView] = []
         self.header = Header("Rig", "Looking at the machine")
-        self.copy = Button("Copy report", "copy")
+        self.copy = Button("Copy report", "copy", tip="Without your name and your folders")
         self.copy.clicked.connect(self._copy)
         self.again = Button("Look again", "refresh")
         self.again.clicked.connect(self._look)
-        self.header.add_actions(self.copy, self.again)
-        self._content = QVBoxLayout()
-        self._content.setSpacing(14)
-        add(self.body, self.header, (scrolling(holder(column(self._content, None)), name="clear"), 1))
-        watch.examined.connect(self._show)
+        self.measure = Button("Run speed test", "bolt", kind="primary")
+        self.measure.clicked.connect(self._measure)
+        self.header.add_actions(self.copy, self.again, self.measure)
+        self.speed = SpeedCard()
+        self.speed.changed.connect(self._show_buttons)
+        self.speed.measured.connect(self._on_measured)
+        self.map = LinkMap()
+        self._map_card = Card("How the cards are connected").add(self.map, None)
+        self._cards, self._advice, self._machine = (QVBoxLayout() for _ in range(3))
+        self._cards.setSpacing(14)
+        self._loading = Empty("rig", "Looking at the machine", "Driver, cards, memory and disk are read.")
+        self._stack = QStackedWidget()
+        self._build()
+        watch.examined.connect(self._on_examined)
+        watch.read.connect(self._on_read)
         if watch.report is not None:
-            self._show(watch.report)
+            self._on_examined(watch.report)
+
+    def _build(self) -> None:
+        self._lower = row((self._map_card, 1), (self.speed, 0), gap=14)
+        content = holder(column(self._cards, self._advice, self._lower, self._machine, None, gap=14))
+        self._stack.addWidget(self._loading)
+        self._stack.addWidget(scrolling(content, name="clear"))
+        self.body.addWidget(self.header)
+        self.body.addWidget(self._stack, 1)
+        self._fit_speed()
+        self._show_buttons()
 
     def shown(self) -> None:
         """Ask PyTorch too, the first time that somebody looks."""
+        self._show_buttons()
         if not self._asked:
+            background.run(self, last_speed_test, done=self._on_known, failed=lambda _error: None)
             self._look()
+
+    def let_go(self) -> None:
+        """End a test that is under way, because the window closes."""
+        self.speed.cancel()
 
     def _look(self) -> None:
         self._asked = True
         self.again.allow(False, reason="Looking at the machine")
         self._watch.examine(ask_torch=True)
 
-    def _show(self, report: RigReport) -> None:
+    def _measure(self) -> None:
+        if not self._is_training():
+            self.speed.start()
+
+    def _show_buttons(self) -> None:
+        reason = "The test is running." if self.speed.is_running else BUSY if self._is_training() else ""
+        self.measure.allow(not reason, reason=reason)
+        self.copy.allow(self._watch.report is not None, reason="Looking at the machine")
+
+    def _on_known(self, test: SpeedTest | None) -> None:
+        if self.test is None:
+            self.test = test
+            self._show()
+
+    def _on_measured(self, test: SpeedTest) -> None:
+        self.test = test
+        self._show()
+
+    def _on_examined(self, report: RigReport) -> None:
         if report.torch is not None:
             self.again.allow(True)
-        self.header.set_title("Rig", _summary(report))
-        clear(self._content)
-        for start in range(0, len(report.cards), CARDS_A_ROW):
-            cards = report.cards[start : start + CARDS_A_ROW]
-            self._content.addLayout(row(*((_graphics_card(card), 1) for card in cards), gap=14))
-        self._content.addWidget(_machine_card(report.machine))
-        self._content.addWidget(self._advice(report))
+        self._stack.setCurrentIndex(1)
+        self._show_buttons()
+        self._show()
+
+    def _on_read(self, vitals: Vitals) -> None:
+        """Take the readings of this second."""
+        if self.isVisible():
+            by_index = {reading.index: reading for reading in vitals.cards}
+            for card, view in zip(self._watch.report.cards if self._watch.report else (), self.graphics, strict=False):
+                if card.index in by_index:
+                    view.show_reading(by_index[card.index])
+            self._show_buttons()
+
+    def _show(self) -> None:
+        report = self._watch.report
+        if report is None:
+            return
+        self.header.set_title("Rig", rig_words.summary(report))
+        findings = self._findings(report)
+        clear(self._cards)
+        self.graphics = [
+            GraphicsCardView(card, report.cards, test=self.test, hints=rig_words.num_hints(card, findings))
+            for card in report.cards
+        ]
+        for start in range(0, len(self.graphics), CARDS_A_ROW):
+            views = self.graphics[start : start + CARDS_A_ROW]
+            self._cards.addLayout(row(*((view, 1) for view in views), gap=14))
+        clear(self._advice)
+        self._advice.addWidget(self._advice_card(report, findings))
+        processor = report.machine.processor.partition(" w/")[0] or report.machine.system
+        memory = f"{words.round_size(report.machine.ram_total_bytes)} RAM · "
+        free = f"{words.size(report.machine.ram_available_bytes)} free"
+        self.map.show_lines((processor, memory + free), rig_words.link_lines(report, self.test))
+        self._map_card.setVisible(bool(report.cards))
+        self._fit_speed()
+        self.speed.show_test(self.test, report.cards)
+        clear(self._machine)
+        self._machine.addWidget(_machine_card(report.machine))
+
+    def _findings(self, report: RigReport) -> list[RigFinding]:
+        measured = advise(self.test, cards=report.cards) if self.test is not None else ()
+        return sorted([*report.findings, *measured], key=lambda finding: ORDER.index(finding.severity))
 
     @staticmethod
-    def _advice(report: RigReport) -> Card:
-        card = Card("Findings", "what works, what does not, what to do", gap=2)
-        for i, finding in enumerate(report.findings):
-            if i:
-                card.add(hairline())
-            card.add(Finding(TONES[finding.severity], finding.sentence, finding.hint, wrap=True))
+    def _advice_card(report: RigReport, findings: list[RigFinding]) -> Card:
+        card = Card("Advice", "what would make training better on this machine", gap=2)
+        lines = [
+            Finding(TONES[finding.severity], finding.sentence, finding.hint, wrap=True)
+            for finding in findings
+            if finding.severity != "good"
+        ]
         if report.torch is None:
-            card.add(
-                hairline(), Finding("info", "PyTorch is being asked what it can do here", "This takes some seconds.")
-            )
-        return card
+            lines.append(Finding("info", "PyTorch is being asked what it can do here", "This takes some seconds."))
+        for i, line in enumerate(lines):
+            card.add(*((hairline(),) if i else ()), line)
+        good = [finding for finding in findings if finding.severity == "good"]
+        if lines and good:
+            card.add(hairline())
+        return card.add(_fine(good))
 
     def _copy(self) -> None:
         report = self._watch.report
         if report is not None:
-            lines = [_summary(report), *report.sentences()]
-            QApplication.clipboard().setText("\n".join(lines))
+            QApplication.clipboard().setText(text_report(report, test=self.test))
+            self.copy.set_text("Copied", icon="check")
+
+    def _fit_speed(self) -> None:
+        """Without cards there is no map, and the test has the whole width."""
+        has_map = self._watch.report is None or bool(self._watch.report.cards)
+        width = SPEED_COMPACT_PX if self.compact else SPEED_PX
+        self.speed.setMinimumWidth(width)
+        self.speed.setMaximumWidth(width if has_map else QWIDGETSIZE_MAX)
+
+    def set_compact(self, compact: bool) -> None:
+        """Narrow the speed test in a narrow window."""
+        super().set_compact(compact)
+        self._fit_speed()
 
 
-def _summary(report: RigReport) -> str:
-    if not report.cards:
-        return "No NVIDIA card was found. The pocket demo runs on the processor."
-    total = sum(card.total_bytes for card in report.cards)
-    free = sum(card.free_bytes for card in report.cards)
-    return f"{words.size(total)} of GPU memory in this machine. {words.size(free)} is free right now."
-
-
-def _graphics_card(card: GraphicsCard) -> Card:
-    box = Card(gap=10)
-    head = row(Label(f"GPU {card.index}", "strong", tone=f"g{min(card.index, 3)}"), (Elided(card_name(card)), 1))
-    bar = MemoryBar(card.index, height=18)
-    bar.show_bytes(card.used_bytes, card.total_bytes, name=f"GPU {card.index} memory")
-    link = "–"
-    if card.pcie_generation_max and card.pcie_width:
-        link = f"PCIe {card.pcie_generation_max}.0 × {card.pcie_width}"
-    facts = [
-        ("Memory", words.amount_of(card.used_bytes, card.total_bytes) + " used"),
-        ("Link", link),
-        ("Display", {True: "attached", False: "none", None: "–"}[card.display_attached]),
-        ("Driver", card.driver_version or "–"),
-        ("Temp", f"{card.temperature_c:.0f} °C" if card.temperature_c is not None else "–"),
-        ("Power cap", f"{card.power_limit_w:.0f} W" if card.power_limit_w is not None else "–"),
-    ]
-    return box.add(head, bar, _facts(facts))
+def _fine(findings: list[RigFinding]) -> QGridLayout:
+    """Return what works in two columns of small print: it reassures, and needs nothing done."""
+    grid = QGridLayout()
+    grid.setContentsMargins(0, 8, 0, 0)
+    grid.setHorizontalSpacing(24)
+    grid.setVerticalSpacing(8)
+    for i, finding in enumerate(findings):
+        line = row(gap=12)
+        line.addWidget(Icon("ok", "ok", 18), 0, Qt.AlignmentFlag.AlignTop)
+        text = Label(f"{finding.sentence} {finding.hint}".strip(), "small", wrap=True)
+        text.setAccessibleName(f"Fine: {finding.sentence}")
+        line.addWidget(text, 1)
+        grid.addLayout(line, i // 2, i % 2)
+        grid.setColumnStretch(i % 2, 1)
+    return grid
 
 
 def _machine_card(machine: Machine) -> Card:
@@ -116,16 +219,5 @@ def _machine_card(machine: Machine) -> Card:
         ("Python", machine.python_version),
         ("Folder", machine.disk_path),
     ]
-    return box.add(row(Label("CPU", "strong"), (Elided(machine.processor or machine.system), 1)), _facts(facts))
-
-
-def _facts(facts: list[tuple[str, str]]) -> QGridLayout:
-    grid = QGridLayout()
-    grid.setHorizontalSpacing(12)
-    grid.setVerticalSpacing(6)
-    grid.setColumnStretch(1, 1)
-    grid.setColumnStretch(3, 1)
-    for i, (name, value) in enumerate(facts):
-        grid.addWidget(Label(name, "small"), i // 2, i % 2 * 2)
-        grid.addWidget(Elided(value), i // 2, i % 2 * 2 + 1)
-    return grid
+    name = Elided(machine.processor or machine.system)
+    return box.add(row(Label("CPU", "strong"), (name, 1)), fact_grid([(name, Elided(value)) for name, value in facts]))

@@ -17,6 +17,7 @@ from diffusionforce.cli.running import job_of
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile, write_profile
 from diffusionforce.runs import RunFolder, RunHeldOut
+from diffusionforce.wire import child_environment
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +205,8 @@ def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place
     class Ended:
         returncode = 7
 
-    def run(command: list[str], *, check: bool) -> Ended:
+    def run(command: list[str], *, check: bool, env: dict[str, str]) -> Ended:
+        assert env == child_environment()
         seen.append(command)
         return Ended()
 

@@ -225,7 +225,7 @@ def test_all_benchmarks_are_listed(capsys: pytest.CaptureFixture[str], place: Pa
     out = capsys.readouterr().out
     assert "pipeline" in out and "forecast" in out
     assert main(["bench", "nothing"]) == 1
-    assert "choose from 'pipeline', 'forecast'" in capsys.readouterr().err
+    assert "choose from 'rig', 'pipeline', 'forecast'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,11 @@ class Candidate:
         on = f" on {self.stages[0].label}" if len(self.stages) == 1 else ""
         return f"{self.kind}{on}, {self.variant.weights} weights, {micro} micro-batch{'es' if micro > 1 else ''}"
 
+    def is_called(self, text: str) -> bool:
+        """Whether a text names this way: its words, or a beginning of them that ends where a word does."""
+        words, text = self.words.lower(), " ".join(text.lower().split())
+        return words == text or words.startswith((f"{text},", f"{text} on "))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
@@ -119,6 +124,7 @@ class Wish:
         kinds: Ways.
         weights: Number formats.
         num_microbatches: Divisions of the batch.
+        way: One way, by its number in the list of all ways or by the beginning of its words; empty names none.
         preferred: Ways that are taken where they fit, fastest or not.
         because: Why what is faster is not taken, to be read after "but" and after "because".
     """
@@ -126,11 +132,19 @@ class Wish:
     kinds: frozenset[Kind] | None = None
     weights: frozenset[str] | None = None
     num_microbatches: frozenset[int] | None = None
+    way: str = ""
     preferred: frozenset[Kind] = frozenset()
     because: str = "is not what was asked for"
 
-    def allows(self, candidate: Candidate) -> bool:
-        """Whether a candidate is one that the user would take."""
+    def allows(self, candidate: Candidate, *, number: int = 0) -> bool:
+        """Whether a candidate is one that the user would take.
+
+        Args:
+            candidate: A way.
+            number: Its number in the list of all ways, from 1.
+        """
+        if self.way:
+            return self.way == str(number) or (not self.way.isdigit() and candidate.is_called(self.way))
         return (
             (self.kinds is None or candidate.kind in self.kinds)
             and (self.weights is None or candidate.variant.weights in self.weights)
@@ -192,22 +206,22 @@ def plan(
     if not cards or not variants:
         raise ValueError(f"a plan needs cards and variants, not {len(cards)} and {len(variants)}")
     most = 1 if judge is None else NUM_JUDGED
-    ranked: list[list[Candidate]] = []
+    ranked: list[list[list[Candidate]]] = []
     for variant in variants:
         search = _Search(Estimator(variant, cards, num_slots=num_slots), ram_bytes, max_chunks_each, even_chunks_each)
         ways: list[Kind] = [kind for kind in kinds if variant.kinds is None or kind in variant.kinds]
-        ranked += [best for kind in ways if (best := search.best(kind, most=most))]
-    found = [_judged_best(best, judge, fastest_s=_fastest_s(ranked)) for best in ranked]
+        ranked += [sets for kind in ways if (sets := search.best(kind, most=most))]
+    found = [_judged_best(sets, judge, fastest_s=_fastest_s(ranked)) for sets in ranked]
     found.sort(key=lambda candidate: candidate.rank)
     wish = wish or Wish()
-    allowed = [candidate for candidate in found if wish.allows(candidate)]
+    allowed = [candidate for number, candidate in enumerate(found, 1) if wish.allows(candidate, number=number)]
     fitting = [candidate for candidate in allowed if candidate.fits]
     recommended = min(fitting, key=lambda one: one.kind not in wish.preferred, default=None)
     explained = tuple(replace(one, reason=_reason(one, recommended, wish)) for one in found)
     if recommended is not None:
         recommended = explained[found.index(recommended)]
         return Plan(candidates=explained, recommended=recommended, closest=recommended)
-    refusal, ways_out = _refusal(allowed, found, cards)
+    refusal, ways_out = _refusal(allowed, found, cards, wish)
     closest = explained[found.index(allowed[0]) if allowed else 0]
     return Plan(candidates=explained, recommended=None, closest=closest, refusal=refusal, ways_out=ways_out)
 
@@ -221,12 +235,20 @@ class _Search:
     max_chunks_each: int
     even_chunks_each: int = 0
 
-    def best(self, kind: Kind, *, most: int) -> list[Candidate]:
-        """The fastest fitting placements of a way, else those that lack least; none if there are none at all."""
+    def best(self, kind: Kind, *, most: int) -> list[list[Candidate]]:
+        """For every set of cards the fastest fitting placements of a way, else those that lack least; best set first.
+
+        Sets without any placement are left out. Each set is kept apart, so that one more card in the rig, however good
+        its placements seem, takes none away that would be looked at without it.
+        """
         paging = kind.endswith("swap")
-        judged = (self._judged(kind, placing, paging=paging) for placing in self._placings(kind))
-        existing = (one for one in judged if not paging or any(stage.num_paged for stage in one.stages))
-        return heapq.nsmallest(most, existing, key=lambda one: one.rank)
+        by_cards: dict[tuple[int, ...], list[Candidate]] = {}
+        for placing in self._placings(kind):
+            candidate = self._judged(kind, placing, paging=paging)
+            if not paging or any(stage.num_paged for stage in candidate.stages):
+                by_cards.setdefault(placing.cards, []).append(candidate)
+        sets = [heapq.nsmallest(most, found, key=lambda one: one.rank) for found in by_cards.values()]
+        return sorted(sets, key=lambda found: found[0].rank)
 
     def _judged(self, kind: Kind, placing: Placing, *, paging: bool) -> Candidate:
         estimator = self.estimator
@@ -263,31 +285,45 @@ class _Search:
                 yield Placing(cards=tuple(range(num_cards)), totals=totals, chunks_each=self.even_chunks_each)
             return
         most = self.max_chunks_each if self.estimator.variant.num_microbatches > 1 else 1
+        kinds = [replace(card, label="") for card in self.estimator.cards]
         for size in range(2, num_cards + 1):
-            for cards in subsets(self.estimator.variant.block_s, size):
+            for cards in subsets(self.estimator.variant.block_s, size, kinds=kinds):
                 block_s = [self.estimator.variant.block_s[card] for card in cards]
                 for totals in all_totals(num_blocks, block_s):
                     for chunks_each in range(1, min(most, *totals) + 1):
                         yield Placing(cards=cards, totals=totals, chunks_each=chunks_each)
 
 
-def _fastest_s(ranked: Sequence[Sequence[Candidate]]) -> float:
-    return min((best[0].step_s for best in ranked if best[0].fits), default=0.0)
+def _fastest_s(ranked: Sequence[Sequence[Sequence[Candidate]]]) -> float:
+    return min((sets[0][0].step_s for sets in ranked if sets[0][0].fits), default=0.0)
 
 
-def _judged_best(best: Sequence[Candidate], judge: Judge | None, *, fastest_s: float) -> Candidate:
+def _judged_best(sets: Sequence[Sequence[Candidate]], judge: Judge | None, *, fastest_s: float) -> Candidate:
     """The best placement of a way. Where it may be the one to take, its rivals are judged too."""
+    first = sets[0][0]
     if judge is None:
-        return best[0]
-    reach = JUDGED_WITHIN if best[0].step_s <= CONTENDS_WITHIN * fastest_s else 0.0
-    rivals = [one for one in best[1:] if one.fits and one.step_s <= reach * best[0].step_s]
-    return min((judge(one) for one in (best[0], *rivals)), key=lambda one: one.rank)
+        return first
+    judged = [judge(first)]
+    if first.step_s <= CONTENDS_WITHIN * fastest_s:
+        for best in sets:
+            rivals = (one for one in best if one is not first and one.fits)
+            judged += [judge(one) for one in rivals if _is_rival(one, best[0], first)]
+    return min(judged, key=lambda one: one.rank)
+
+
+def _is_rival(one: Candidate, best_of_its_cards: Candidate, first: Candidate) -> bool:
+    """Whether a placement seems about as good as the best one, or is the best of cards that may be."""
+    if one is best_of_its_cards:
+        return one.step_s <= CONTENDS_WITHIN * first.step_s
+    return one.step_s <= JUDGED_WITHIN * min(best_of_its_cards.step_s, JUDGED_WITHIN * first.step_s)
 
 
 def _reason(candidate: Candidate, recommended: Candidate | None, wish: Wish) -> str:
     if candidate is recommended:
         if candidate.kind in wish.preferred:
             return f"Taken because {wish.because}."
+        if wish.way:
+            return "The way that was asked for."
         insists = (wish.kinds, wish.weights, wish.num_microbatches) != (None, None, None)
         return "The fastest of what was asked for." if insists else "The fastest way that fits."
     if not candidate.fits:
@@ -309,12 +345,13 @@ def _lacks(candidate: Candidate) -> list[str]:
 
 
 def _refusal(
-    allowed: Sequence[Candidate], found: Sequence[Candidate], cards: Sequence[PlanCard]
+    allowed: Sequence[Candidate], found: Sequence[Candidate], cards: Sequence[PlanCard], wish: Wish
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the closest candidate lacks, and what would help."""
     ways = [f"{one.words} (fits, {one.step_s:.1f} s a step)" for one in _fastest_of_each(found)]
     if not allowed:
-        return ("No way to train is left by what was asked for.",), tuple(ways)
+        none = "is left by what was asked for" if not wish.way else f'is called "{wish.way}"'
+        return (f"No way to train {none}.",), tuple(ways)
     closest = allowed[0]
     short = [(c, s) for c, s in zip(closest.placing.cards, closest.stages, strict=True) if s.missing_bytes]
     if not closest.missing_ram_bytes and all(s.missing_bytes <= cards[c].freeable_bytes for c, s in short):

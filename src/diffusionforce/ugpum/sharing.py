@@ -6,28 +6,40 @@ thousands and millions, so a grid of them is tried, with what would be fair and 
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
 _EVERY_TOTAL_UP_TO = 2
 _EVERY_SUBSET_UP_TO = 3
+_MOST_SUBSETS = 6
+"""Of one size, among many cards."""
 _SHORTEST_S = 1e-12
 _MOST_TOTALS = {3: 200}
 _MOST_TOTALS_OF_MANY = 100
 """Beyond so many ways to share the blocks out, a coarser grid of them is tried."""
 
 
-def subsets(block_s: Sequence[float], size: int) -> Iterator[tuple[int, ...]]:
-    """Yield cards that could share the blocks: any of few cards, or of many the fastest.
+def subsets(
+    block_s: Sequence[float], size: int, *, kinds: Sequence[Hashable] | None = None
+) -> Iterator[tuple[int, ...]]:
+    """Yield cards that could share the blocks: any of few cards; of many the fastest, and any that differ from them.
 
     Args:
         block_s: Seconds of all blocks together on each card.
         size: How many share.
+        kinds: What else tells the cards apart; None has nothing.
     """
     cards = range(len(block_s))
     if len(cards) <= _EVERY_SUBSET_UP_TO:
         yield from itertools.combinations(cards, size)
-    else:
-        yield tuple(sorted(sorted(cards, key=lambda card: block_s[card])[:size]))
+        return
+    named = list(zip(block_s, kinds or [None] * len(cards), strict=True))
+    fastest = tuple(sorted(sorted(cards, key=lambda card: block_s[card])[:size]))
+    differing: dict[Any, tuple[int, ...]] = {}
+    for some in (fastest, *itertools.combinations(cards, size)):
+        differing.setdefault(frozenset(Counter(named[card] for card in some).items()), some)
+    yield from differing.values() if len(differing) <= _MOST_SUBSETS else [fastest]
 
 
 def all_totals(num_blocks: int, block_s: Sequence[float]) -> Iterator[tuple[int, ...]]:

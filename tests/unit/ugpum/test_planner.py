@@ -19,6 +19,7 @@ from diffusionforce.ugpum.footprint import Footprint
 from diffusionforce.ugpum.forecast import forecast_training
 from diffusionforce.ugpum.imagined import imagined_cards, imagined_variant
 from diffusionforce.ugpum.planner import KINDS, Candidate, Plan, Wish, plan
+from diffusionforce.ugpum.sharing import subsets
 
 UNIT = 1 << 20
 NUM_SLOTS = 2
@@ -228,6 +229,73 @@ def assert_monotone(rig: list[PlanCard], variants: list[Variant], ram_bytes: int
         if before is not None:
             assert after.recommended is not None
             assert after.recommended.step_s <= before.step_s * (1 + 1e-9)
+
+
+@FEW
+@given(rigs(), cards(), st.floats(0.1, 50))
+def test_one_more_card_never_makes_the_plan_slower(case: Case, card: PlanCard, pace: float) -> None:
+    assert_no_slower_with(*case, card=card, pace=pace)
+
+
+@pytest.mark.slow
+@MANY
+@given(rigs(), cards(), st.floats(0.1, 50))
+def test_one_more_card_makes_none_of_thousands_of_plans_slower(case: Case, card: PlanCard, pace: float) -> None:
+    assert_no_slower_with(*case, card=card, pace=pace)
+
+
+def assert_no_slower_with(
+    rig: list[PlanCard], variants: list[Variant], ram_bytes: int, *, card: PlanCard, pace: float
+) -> None:
+    rig = rig[:3]
+    before = planned(rig, variants, ram_bytes).recommended
+    wider = [replace(one, block_s=(*one.block_s, pace * 4 / one.num_microbatches)) for one in variants]
+    after = planned([*rig, card], wider, ram_bytes).recommended
+    if before is not None:
+        assert after is not None and after.step_s <= before.step_s * (1 + 1e-9)
+
+
+def test_a_third_card_that_only_seems_to_help_is_left_out() -> None:
+    """Symptom: placements on all three cards seemed best, and those on two were not looked at again."""
+
+    def judge(candidate: Candidate) -> Candidate:
+        return replace(candidate, step_s=candidate.step_s * (1.3 if len(candidate.placing.cards) == 3 else 1.0))
+
+    footprint = equal_blocks(12, weights=UNIT)
+    rig = [PlanCard(label=name, budget_bytes=100 * UNIT) for name in "abc"]
+    pace = (1.0, 1.0, 9.0)
+    steps: list[float] = []
+    for num in (2, 3):
+        variant = Variant(weights="bf16", num_microbatches=4, footprint=footprint, block_s=pace[:num])
+        made = plan([variant], rig[:num], ram_bytes=0, judge=judge).recommended
+        assert made is not None and made.placing.cards == (0, 1)
+        steps.append(made.step_s)
+    assert steps[1] <= steps[0]
+
+
+def test_cards_that_are_alike_are_not_tried_twice() -> None:
+    four = list(subsets([1.0, 1.0, 2.0, 2.0], 2))
+    assert four[0] == (0, 1) and len(four) == 3
+    assert len(list(subsets([1.0] * 8, 3))) == 1
+    assert len(list(subsets([1.0] * 4, 2, kinds="aabb"))) == 3
+    assert list(subsets([float(pace) for pace in range(1, 9)], 3)) == [(0, 1, 2)], "too many differ"
+
+
+@pytest.mark.parametrize("way", ["2", "split, fp8 weights", "Split,  FP8 weights, 4 micro-batches"])
+def test_a_way_may_be_named_by_number_or_by_words(way: str) -> None:
+    rig = "5090, 4090"
+    named = {"2": wan_on(rig, halved=True).candidates[1].words}.get(way, "split, fp8 weights, 4 micro-batches")
+    made = wan_on(rig, halved=True, wish=Wish(way=way))
+    assert made.recommended is not None and made.recommended.words == named
+    assert made.recommended.reason == "The way that was asked for."
+
+
+def test_a_way_that_does_not_fit_or_does_not_exist_is_refused_with_others() -> None:
+    made = wan_on("RTX 5080, RTX 4060 Ti 16GB", wish=Wish(way="split"))
+    assert made.recommended is None and made.closest.kind == "split"
+    assert "more on GPU 0 (RTX 5080)" in made.refusal[0]
+    nowhere = wan_on("5090, 4090", wish=Wish(way="by post"))
+    assert nowhere.refusal == ('No way to train is called "by post".',) and nowhere.ways_out
 
 
 def test_many_cards_are_planned_for_within_moments() -> None:

@@ -19,7 +19,7 @@ def main() -> int:
     folder = Path(options.folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     row = ROWS[options.row]
-    saves_at = options.saves_at or (4 if options.tiny else 12)
+    saves_at = options.saves_at or (4 if options.tiny else 8)
     bench = Bench(
         name=options.row,
         row=row,

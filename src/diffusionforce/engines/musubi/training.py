@@ -5,6 +5,7 @@ engine's trainer runs as it is, with a few overrides that tell what happens; on 
 wants them.
 """
 
+import gc
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -70,6 +71,7 @@ class Training:
             UserError: The run cannot go on; what was saved before stays.
         """
         start_s = time.perf_counter()
+        _let_go()
         enforce(self.plan.devices if self.plan is not None else ())
         placement = self._placement()
         teller = self._teller(placement)
@@ -188,6 +190,13 @@ _BESIDE_THE_CHAIN = {"noise_refiner", "context_refiner", "text_transformer_block
 def chain_of(family: Family) -> tuple[Blocks, ...]:
     """The lists of blocks through which one tensor passes from the first to the last: those that can be split."""
     return tuple(blocks for blocks in family.blocks if blocks.name not in _BESIDE_THE_CHAIN)
+
+
+def _let_go() -> None:
+    """Hand back what preparing pictures and captions left: the run's budget is for the run."""
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
 
 
 def free_bytes(device: torch.device, plan: RunPlan | None) -> int:

@@ -48,7 +48,7 @@ def write_files(model: Model, folder: Path, *, device: torch.device) -> None:
     """Write all files of a model that are not there.
 
     Args:
-        model: The model; of two transformers the second is a link to the first.
+        model: The model; of two transformers the second is the first under another name.
         folder: Where they go.
         device: Makes the numbers. On a processor weights have 32 bits, because Wan trains with no others there.
     """
@@ -63,7 +63,7 @@ def write_files(model: Model, folder: Path, *, device: torch.device) -> None:
                 transformer = model.kind.transformer(model.version)
             write_random(transformer, path, device=device, dtype=dtype)
         elif role == "dit_high_noise":
-            path.symlink_to(files["dit"])
+            path.hardlink_to(files["dit"])
         elif role == "vae":
             with torch.device("meta"):
                 autoencoder = model.kind.autoencoder()

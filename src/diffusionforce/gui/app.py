@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, theme
-from diffusionforce.gui.model import language
+from diffusionforce.gui.model import first_run, language
+from diffusionforce.gui.pages.welcome import SEEN_KEY
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.runs import list_runs, runs_root
@@ -43,6 +44,8 @@ def main(run: Path | None = None) -> int:
     run = run or running_run()
     if run is not None:
         window.open_run(run.absolute())
+    elif not preferences.text(SEEN_KEY) and first_run.is_first_start():
+        window.go("welcome")
     QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
     code = app.exec()
     background.finish(2.0)

@@ -63,6 +63,15 @@ class Button(QPushButton):
             self._icon_name = icon
             self._tint()
 
+    def set_kind(self, kind: Kind) -> None:
+        """Give the button another weight on the page."""
+        if kind != self._kind:
+            self._kind = kind
+            self.setProperty("kind", kind)
+            self.style().unpolish(self)
+            self.style().polish(self)
+            self._tint()
+
     def allow(self, allowed: bool, *, reason: str = "") -> None:
         """Switch the button on or off; the tool tip of a button that is off says why."""
         self.setEnabled(allowed)

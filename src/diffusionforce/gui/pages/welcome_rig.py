@@ -1,0 +1,71 @@
+"""First steps, the rig: what was found out about cards, machine and environment, and what to do."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from diffusionforce.gui.model import first_run
+from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.rig_watch import RigWatch
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.chip import Chip
+from diffusionforce.gui.widgets.layout import clear, column, hairline
+from diffusionforce.gui.widgets.notices import Finding
+from diffusionforce.rig import RigReport
+
+
+class RigStep(QWidget):
+    """Shows the findings; asks PyTorch too, which takes some seconds."""
+
+    checked = Signal(str)
+
+    def __init__(self, watch: RigWatch) -> None:
+        super().__init__()
+        self.setObjectName("clear")
+        self._watch = watch
+        self._has_asked = False
+        self.card = Card("Your rig", gap=2)
+        self._chip = Chip(tr("Looking"), "info", "clock")
+        self.again = Button("Check again", "refresh", size="small")
+        self.again.clicked.connect(self._look)
+        self.card.header.addWidget(self._chip)
+        self.card.header.addWidget(self.again)
+        self._lines = QVBoxLayout()
+        self._lines.setSpacing(0)
+        self.card.add(self._lines)
+        self.setLayout(column(self.card, None))
+        watch.examined.connect(self._show)
+        self._show_waiting()
+        if watch.report is not None:
+            self._show(watch.report)
+
+    def shown(self) -> None:
+        """Look at the machine, the first time."""
+        if not self._has_asked:
+            self._look()
+
+    def _look(self) -> None:
+        self._has_asked = True
+        self.again.allow(False, reason=tr("Looking at the machine"))
+        self._watch.examine(ask_torch=True)
+
+    def _show_waiting(self) -> None:
+        clear(self._lines)
+        self._lines.addWidget(Finding("info", tr("Looking at the machine"), tr("Cards, driver, memory, disk.")))
+
+    def _show(self, report: RigReport) -> None:
+        is_whole = report.torch is not None
+        self.again.allow(is_whole, reason=tr("Looking at the machine"))
+        tone, verdict = first_run.rig_verdict(report) if is_whole else ("info", "Looking")
+        self._chip.set(tr(verdict), tone, "clock" if not is_whole else {"err": "err", "ok": "ok"}.get(tone, "info"))
+        clear(self._lines)
+        for i, line in enumerate(first_run.rig_lines(report)):
+            if i:
+                self._lines.addWidget(hairline())
+            self._lines.addWidget(Finding(line.tone, line.title, line.text, wrap=True))
+        if not is_whole:
+            self._lines.addWidget(hairline())
+            title, text = tr("PyTorch is being asked what it can do here"), tr("This takes some seconds.")
+            self._lines.addWidget(Finding("info", title, text))
+        else:
+            self.checked.emit(verdict)

@@ -19,6 +19,8 @@ from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.runs import list_runs, runs_root
 
+SWITCH_INTERVAL_S = 0.001
+
 log = logging.getLogger(__name__)
 
 
@@ -76,6 +78,8 @@ def application() -> QApplication:
     app.setApplicationDisplayName("DiffusionForce")
     app.setDesktopFileName("diffusionforce")
     theme.load_fonts()
+    # Threads that work must give the interpreter back to painting sooner than after the usual 5 ms.
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     return app
 
 

@@ -28,9 +28,13 @@ TRACED = {
     "flux2-klein-base-9b": "flux2",
     "flux2-klein-4b": "flux2",
     "flux2-klein-base-4b": "flux2",
+    "flux1-kontext": "flux_kontext",
+    "qwen-image": "qwen_image",
+    "z-image": "z_image",
+    "hunyuan-video": "hunyuan_video",
 }
 """The module of `engines.musubi.traced` that knows a family."""
-_VIDEO = {"wan"}
+_VIDEO = {"wan", "hunyuan_video"}
 _WITH_EXPERTS = {"wan2.2-t2v-a14b"}
 """Models of two transformers, of which the one that does not work waits in RAM."""
 _SPLITS: tuple[Kind, ...] = ("split", "split + swap")
@@ -101,7 +105,9 @@ def _pictures(job: Job) -> str:
 def _variants(profile: Profile) -> Iterator[TrainingVariant]:
     """16-bit weights first, then 8-bit ones; each with every division of the batch."""
     training = profile.training
-    formats: tuple[Weights, ...] = ("bf16", "fp8")
+    # Weights in 8 bits without scales would be another file.
+    has_8_bits = find_family(profile.model.family).eight_bit == "scaled"
+    formats: tuple[Weights, ...] = ("bf16", "fp8") if has_8_bits else ("bf16",)
     for weights in formats:
         for num, size in divisions(training.batch_size, num_batches=training.gradient_accumulation):
             yield TrainingVariant(

@@ -1,5 +1,6 @@
 """What the engine says it would run: the engine's own classes, traced as its trainer uses them."""
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from diffusionforce.engines.musubi.families import FAMILIES
 from diffusionforce.engines.musubi.subjects import TRACED, subjects
 from diffusionforce.engines.musubi.traced import flux2, wan
 from diffusionforce.engines.musubi.traced.parts import RealNumbers, Use
+from diffusionforce.engines.musubi.training import chain_of
 from diffusionforce.errors import EngineError, ProfileError, UserError
 from diffusionforce.job import Job, builtin_profiles, changed, read_profile
 from diffusionforce.pipeline.tracer.hollow import HollowMode, is_hollow
@@ -139,6 +141,82 @@ def test_both_kinds_of_blocks_of_flux_are_traced(monkeypatch: pytest.MonkeyPatch
     trace = trace_training(flux2.training_subject("flux2-klein-base-9b", use(), source=open_engine()))
     assert trace.kind_of_block == (0, 1, 1, 2, 3, 3, 3)
     assert all(kind.part.trained_bytes > 0 and kind.backward_bytes > 0 for kind in trace.kinds)
+
+
+SMALL_SIZES: dict[str, tuple[str, dict[str, Any]]] = {
+    "qwen_image": (
+        "qwen-image",
+        {"num_layers": 5, "num_attention_heads": 2, "attention_head_dim": 64, "joint_attention_dim": 64}
+        | {"axes_dims_rope": (16, 24, 24)},
+    ),
+    "z_image": (
+        "z-image",
+        {"dim": 128, "n_layers": 5, "n_heads": 2, "n_kv_heads": 2, "cap_feat_dim": 64}
+        | {"axes_dims": [16, 24, 24], "axes_lens": [1536, 512, 512]},
+    ),
+    "flux_kontext": (
+        "flux1-kontext",
+        {"hidden_size": 128, "num_heads": 2, "depth": 4, "depth_single_blocks": 5, "context_in_dim": 64}
+        | {"vec_in_dim": 32, "axes_dim": [16, 24, 24]},
+    ),
+    "hunyuan_video": (
+        "hunyuan-video",
+        {"hidden_size": 128, "heads_num": 2, "mm_double_blocks_depth": 4, "mm_single_blocks_depth": 5}
+        | {"text_states_dim": 64, "text_states_dim_2": 32, "rope_dim_list": [16, 24, 24]},
+    ),
+}
+
+
+@needs_engine
+@pytest.mark.parametrize("name", SMALL_SIZES)
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_further_models_are_traced_with_all_of_their_blocks(
+    name: str, batch_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("einops", reason="the engine needs einops")
+    family, sizes = SMALL_SIZES[name]
+    module = importlib.import_module(f"diffusionforce.engines.musubi.traced.{name}")
+    monkeypatch.setattr(module, "SIZES", sizes)
+    source = open_engine()
+    trace = trace_training(module.training_subject(family, use(batch_size=batch_size), source=source))
+    has_two_lists = len(chain_of(FAMILIES[family])) == 2
+    assert len(trace.kind_of_block) == (9 if has_two_lists else 5)
+    block = trace.kinds[trace.kind_of_block[1]]
+    assert block.part.trained_bytes > 0, "no LoRA"
+    # Of a batch twice as large twice as much is handed on, and all of the block's numbers are there once.
+    tokens = 16 * 16 * (2 if name == "flux_kontext" else 1)
+    assert block.output_bytes >= batch_size * tokens * 128 * 2
+    assert block.forward_bytes > 0 and block.backward_bytes > 0
+    sample = trace_sampling(module.sampling_subject(family, use(batch_size=1), source=source))
+    assert sample.kind_of_block == trace.kind_of_block
+    assert sample.kinds[0].kept_bytes == 0
+
+
+@needs_engine
+@pytest.mark.parametrize("name", ["qwen_image", "z_image", "flux_kontext"])
+def test_8_bit_weights_of_further_models_are_about_half(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("einops", reason="the engine needs einops")
+    family, sizes = SMALL_SIZES[name]
+    module = importlib.import_module(f"diffusionforce.engines.musubi.traced.{name}")
+    monkeypatch.setattr(module, "SIZES", sizes)
+    full, half = (
+        sum(
+            trace_training(module.training_subject(family, use(weights=weights), source=open_engine()))
+            .kinds[0]
+            .part.weights_bytes.values()
+        )
+        for weights in ("bf16", "fp8")
+    )
+    assert 0.5 * full < half < 0.8 * full
+
+
+@needs_engine
+def test_a_model_without_scales_is_offered_in_16_bits_only(tmp_path: Path) -> None:
+    profile = read_profile(builtin_profiles()["hunyuan-video"])
+    described = subjects(
+        Job(profile_name="p", profile=profile, dataset_dir=tmp_path / "nothing", run_dir=tmp_path / "run"), num_cards=2
+    )
+    assert {one.weights for one in described.variants} == {"bf16"}
 
 
 def test_real_numbers_stay_real_and_nothing_else_does() -> None:

@@ -8,7 +8,7 @@ pictures out of tensors of integers. Such tensors are kept real here.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import nn
@@ -134,6 +134,8 @@ class RealNumbers(TorchFunctionMode):
         if made or (tensors and all(_is_real_number(tensor) for tensor in tensors)):
             with contents_kept():
                 return func(*args, **kwargs)
+        if func is torch.Tensor.__setitem__:
+            args = (args[0], _with_plain_ends(args[1]), *args[2:])
         return func(*args, **kwargs)
 
 
@@ -145,6 +147,17 @@ def in_real_numbers(forward: Callable[..., Any]) -> Callable[..., Any]:
             return forward(*args, **kwargs)
 
     return wrapped
+
+
+def _with_plain_ends(index: Any) -> Any:
+    """An index with numbers in place of tensors at the ends of its slices."""
+    if isinstance(index, tuple):
+        return tuple(_with_plain_ends(one) for one in cast(tuple[Any, ...], index))
+    if not isinstance(index, slice):
+        return index
+    with contents_kept():
+        ends = [int(end) if isinstance(end, torch.Tensor) else end for end in (index.start, index.stop, index.step)]
+    return slice(*ends)
 
 
 def _is_real_number(tensor: torch.Tensor) -> bool:

@@ -1,0 +1,81 @@
+"""Qwen-Image, text to picture: the engine's class, called as its trainer calls it."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from diffusionforce.engines.musubi.modules import import_light
+from diffusionforce.engines.musubi.traced.parts import (
+    MADE_BLOCKS,
+    FlowBatch,
+    Use,
+    in_real_numbers,
+    mixed_precision,
+    num_alike,
+    with_8_bits,
+)
+from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch, packed, unpacked, whole_captions
+from diffusionforce.pipeline.tracer.trace import Subject
+
+NUM_BLOCKS = {"qwen-image": 60}
+CHANNELS, PIXELS = 16, 8
+TEXT_TOKENS, TEXT_WIDTH = 512, 3584
+"""Captions have any length up to more than this; hardly one has more."""
+SIZES: dict[str, Any] = {}
+"""Other sizes than the published ones, for tests."""
+
+
+def training_subject(family: str, use: Use, *, source: Path) -> Subject:
+    """One micro-batch of training; see `Recipe`."""
+    return _recipe(family, use, source=source).training(use, source=source)
+
+
+def sampling_subject(family: str, use: Use, *, source: Path) -> Subject:
+    """One evaluation for a sample; see `Recipe`."""
+    return _recipe(family, use, source=source).sampling(use, source=source)
+
+
+def _recipe(family: str, use: Use, *, source: Path) -> Recipe:
+    num_blocks = SIZES.get("num_layers", NUM_BLOCKS[family])
+    latent = (CHANNELS, use.height // PIXELS, use.width // PIXELS)
+    width = SIZES.get("joint_attention_dim", TEXT_WIDTH)
+    return Recipe(
+        network="lora_qwen_image",
+        make=lambda: _model(num_blocks, use, source=source),
+        blocks_of=lambda model: list(cast(Any, model).transformer_blocks),
+        num_alike=num_alike(num_blocks),
+        make_batch=lambda device: flow_batch(use, latent, [(TEXT_TOKENS, width)], device),
+        predict=_prediction,
+    )
+
+
+def _model(num_blocks: int, use: Use, *, source: Path) -> nn.Module:
+    engine: Any = import_light("musubi_tuner.qwen_image.qwen_image_model", source=source)
+    sizes = {**SIZES, "num_layers": min(num_blocks, MADE_BLOCKS)}
+    model = engine.QwenImageTransformer2DModel(**sizes, attn_mode="torch").to(torch.bfloat16)
+    if use.weights == "fp8":
+        targets, exclusions = engine.FP8_OPTIMIZATION_TARGET_KEYS, engine.FP8_OPTIMIZATION_EXCLUDE_KEYS
+        with_8_bits(model, targets=tuple(targets), exclusions=tuple(exclusions), source=source)
+    return model
+
+
+def _prediction(model: nn.Module, batch: FlowBatch, noisy: torch.Tensor) -> torch.Tensor:
+    """(B, 16, H, W) -> the same"""
+    size, (height, width) = noisy.shape[0], noisy.shape[-2:]
+    tokens = packed(noisy)
+    (text,) = batch.text
+    text = text.detach().requires_grad_(noisy.requires_grad)
+    # With several captions in a batch a mask tells how long each of them is.
+    mask = whole_captions(text) if size > 1 else None
+    with mixed_precision():
+        answer = in_real_numbers(model)(
+            hidden_states=tokens.to(torch.bfloat16),
+            encoder_hidden_states=text.to(torch.bfloat16),
+            encoder_hidden_states_mask=mask,
+            timestep=batch.timesteps / 1000,
+            img_shapes=[[(1, height // 2, width // 2)]],
+            txt_seq_lens=[text.shape[1]] * size,
+        )
+    return unpacked(answer.float(), height=height, width=width)

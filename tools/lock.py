@@ -43,7 +43,9 @@ def _on_top(extra: str) -> dict[str, str]:
     runtime = LOCKS / "runtime.txt"
     known = blocks_of(runtime.read_text(encoding="utf-8"))
     found = resolve(extras=(extra,), constraints=runtime)
-    changed = [name for name in known if known[name] != found.get(name)]
+    # Needed on more systems than before, a package keeps its version and gets a second line.
+    versions = {name.partition(" ;")[0] for name in found}
+    changed = [name for name in known if name.partition(" ;")[0] not in versions]
     if changed:
         raise SystemExit(f"The extra {extra} changes runtime pins: {', '.join(changed)}")
     return {name: block for name, block in found.items() if name not in known}

@@ -9,7 +9,7 @@ import codecs
 from collections import deque
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
 
 from diffusionforce.gui.model import outcome
 from diffusionforce.gui.model.outcome import Outcome
@@ -17,6 +17,8 @@ from diffusionforce.wire import Command, Done, Failed, Message, Step, Stopped, S
 from diffusionforce.wire.child import child_command, child_environment
 
 LAST_WORDS = 40
+CHUNK_BYTES = 32 * 1024
+"""Read at a time: a trainer that talks fast, or a window that was held up, must not keep the window from painting."""
 
 # Children that outlive the window: destroying a QProcess would kill its process.
 _released: list[QProcess] = []
@@ -39,6 +41,8 @@ class TrainerChild(QObject):
         self._step = 0
         self._command: list[str] = []
         self._has_ended = False
+        self._is_reading = False
+        self._exit: tuple[int, QProcess.ExitStatus] | None = None
         self._process = QProcess(self)
         self._process.readyReadStandardOutput.connect(self._on_output_ready)
         self._process.readyReadStandardError.connect(self._on_log_ready)
@@ -94,9 +98,22 @@ class TrainerChild(QObject):
         _released.append(self._process)
 
     def _on_output_ready(self) -> None:
-        for message in self._decoder.feed(bytes(self._process.readAllStandardOutput().data())):
+        if not self._is_reading:
+            self._is_reading = True
+            self._read_some()
+
+    def _read_some(self) -> None:
+        """Read the next piece, and the rest in turns of their own."""
+        self._process.setReadChannel(QProcess.ProcessChannel.StandardOutput)
+        for message in self._decoder.feed(bytes(self._process.read(CHUNK_BYTES).data())):
             self._take(message)
         self._show_garbage()
+        if self._process.bytesAvailable():
+            QTimer.singleShot(0, self, self._read_some)
+            return
+        self._is_reading = False
+        if self._exit is not None:
+            self._finish(*self._exit)
 
     def _take(self, message: Message) -> None:
         if isinstance(message, Step):
@@ -131,7 +148,12 @@ class TrainerChild(QObject):
         if self._has_ended:
             return
         self._has_ended = True
+        # What it said last may still be on its way to us.
+        self._exit = (exit_code, status)
         self._on_output_ready()
+
+    def _finish(self, exit_code: int, status: QProcess.ExitStatus) -> None:
+        self._exit = None
         for message in self._decoder.end():
             self._take(message)
         self._show_garbage()

@@ -4,6 +4,7 @@ Both happen on threads, because a driver that is busy can take its time.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import psutil
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -66,11 +67,17 @@ class RigWatch(QObject):
     def _read(self) -> None:
         if not self._is_reading:
             self._is_reading = True
-            background.run(self, rig.meters.read, done=self._on_read, failed=self._on_unreadable)
+            # Memory, too: on a busy system the kernel takes its time to add it up.
+            background.run(
+                self,
+                lambda: (rig.meters.read(), psutil.virtual_memory()),
+                done=self._on_read,
+                failed=self._on_unreadable,
+            )
 
-    def _on_read(self, cards: tuple[Reading, ...]) -> None:
+    def _on_read(self, answer: tuple[tuple[Reading, ...], Any]) -> None:
         self._is_reading = False
-        memory = psutil.virtual_memory()
+        cards, memory = answer
         self.vitals = Vitals(
             cards=cards,
             # psutil measures since the last call on the same thread, so this is always asked on the window's.

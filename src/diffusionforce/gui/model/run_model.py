@@ -228,7 +228,10 @@ class RunModel:
     @property
     def next_sample_step(self) -> int | None:
         """The next step with previews, None when none comes."""
-        return next((step for step in self.sample_steps if step > self.step), None)
+        every, last = self.job.profile.samples.every_steps if self.job else 0, self.num_steps
+        if self.step >= last:
+            return None
+        return min(last, (self.step // every + 1) * every) if every else last
 
     def seconds_since_save(self) -> float | None:
         """Seconds since the last LoRA file, None when there is none or it was not seen being written."""
@@ -245,7 +248,10 @@ class RunModel:
         """Show that previews are being drawn as soon as they are due: the engine tells of each when it is done."""
         if self.job is None or not self.prompts or self.outcome is not None:
             return
-        is_due = step in self.sample_steps or (step == 0 and self.job.profile.samples.before_training)
+        every = self.job.profile.samples.every_steps
+        is_due = step == self.num_steps or (every > 0 and step % every == 0)
+        if step == 0:
+            is_due = self.job.profile.samples.before_training
         if is_due and step not in self.samples.done_steps:
             self.preparing = Preparing(stage="samples", done=0, total=len(self.prompts), step=step)
             self.samples.start_column(step)

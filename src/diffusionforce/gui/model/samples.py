@@ -4,12 +4,15 @@ A long run has ten thousand samples, and the window asks for the table with ever
 is counted along and not worked out anew.
 """
 
+import bisect
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from diffusionforce.wire import Sample
+
+NUM_UPCOMING = 3
 
 
 @dataclass(kw_only=True)
@@ -86,7 +89,7 @@ class SampleTable:
 
     @property
     def steps(self) -> list[int]:
-        """Steps that have a column, ascending: those with samples, the one being made, and those that are due."""
+        """Steps that have a column, ascending: with samples, the one being made, and the next few that are due."""
         self._look()
         return self._steps
 
@@ -146,7 +149,9 @@ class SampleTable:
         if self._known_revision != self.revision:
             self._known_revision = self.revision
             pending = set() if self._pending_step is None else {self._pending_step}
-            self._steps = sorted(set(self._drawn) | pending | set(self._due))
+            first = bisect.bisect_right(self._due, self.last_drawn_step) if self._drawn else 0
+            upcoming = self._due[first : first + NUM_UPCOMING]
+            self._steps = sorted({*self._drawn, *pending, *upcoming})
             self._done = sorted(step for step in self._drawn if self._is_done(step))
 
     def _row_of(self, sample: Sample) -> SampleRow:

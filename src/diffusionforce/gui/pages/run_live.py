@@ -8,7 +8,7 @@ from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QSizePolicy
 
 from diffusionforce.gui.dataset_reading import folder_title
-from diffusionforce.gui.model import measured
+from diffusionforce.gui.model import measured, words
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import day_and_time, started
 from diffusionforce.gui.pages.page import Header, Page
@@ -32,6 +32,7 @@ from diffusionforce.wire import Command
 
 RIGHT_PX, RIGHT_COMPACT_PX = 348, 316
 CHART_REPAINT_S = 0.5
+MAX_NEW_LINES = 40
 CHIP_LOOKS = {
     "training": ("ok", "play"),
     "sampling": ("info", "camera"),
@@ -265,7 +266,10 @@ class RunLivePage(Page):
         if new <= 0:
             return
         self._log_count = model.log_count
-        lines = list(model.log)[-min(new, len(model.log)) :]
+        lines = list(model.log)[-min(new, len(model.log), MAX_NEW_LINES) :]
+        if new > len(lines):
+            # Nobody reads more than that in a tenth of a second, and laying them out would hold up the window.
+            lines.insert(0, f"… {words.count(new - len(lines), 'line')} more")
         self.log.add_lines(lines)
 
     def _send(self, command: str) -> None:

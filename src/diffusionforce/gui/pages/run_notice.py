@@ -15,6 +15,8 @@ from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import clear, row
 from diffusionforce.gui.widgets.notices import Banner
 
+MOST_TICKS = 80
+
 
 class RunNotice(QWidget):
     """Progress while the run goes on, a banner when it is asked to stop or has ended."""
@@ -71,9 +73,17 @@ class RunNotice(QWidget):
         self._left.set_text(self._time_left(model, compact=compact))
         self._so_far.set_text(f"{words.duration(model.steps_s)} so far" if model.steps_s else "")
         self._so_far.setVisible(bool(model.steps_s) and not compact)
-        self.bar.show_share(model.share, ticks=[step / model.num_steps for step in model.sample_steps[:-1]])
+        self.bar.show_share(model.share, ticks=self._ticks(model))
         self._next.set_text(self._next_words(model))
         self._saved.set_text(self._saved_words(model, own=own, compact=compact))
+
+    @staticmethod
+    def _ticks(model: RunModel) -> list[float]:
+        """Return where previews are due, as shares; so many that nobody could tell them apart are left out."""
+        every = model.job.profile.samples.every_steps if model.job is not None else 0
+        if not every or model.num_steps / every > MOST_TICKS:
+            return []
+        return [step / model.num_steps for step in model.sample_steps[:-1]]
 
     @staticmethod
     def _time_left(model: RunModel, *, compact: bool) -> str:

@@ -46,8 +46,8 @@ def main(run: Path | None = None) -> int:
     run = run or running_run()
     if run is not None:
         window.open_run(run.absolute())
-    elif not preferences.text(SEEN_KEY) and first_run.is_first_start():
-        window.go("welcome")
+    elif first_place(preferences) != "run":
+        window.go(first_place(preferences))
     QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
     code = app.exec()
     background.finish(2.0)
@@ -57,6 +57,12 @@ def main(run: Path | None = None) -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def first_place(preferences: Preferences) -> str:
+    """Return the place to open: the first steps for somebody new, else Run."""
+    is_new = not preferences.text(SEEN_KEY) and first_run.is_first_start()
+    return "welcome" if is_new else "run"
 
 
 def running_run() -> Path | None:

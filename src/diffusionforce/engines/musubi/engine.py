@@ -73,6 +73,14 @@ class MusubiEngine:
                 hint="Look at the first samples before you leave it alone, and keep the files of runs you care about.",
             )
         )
+        if plan is None:
+            report(
+                Warn(
+                    sentence=f"What {title} needs cannot be forecast yet: its blocks are spread evenly over the cards, "
+                    "and no budget is kept.",
+                    hint="If a card runs out of memory, train smaller pictures, or fewer of them at a time.",
+                )
+            )
         # Not above: whoever only checks a job needs no torch.
         running = importlib.import_module("diffusionforce.engines.musubi.running")
         run = running.MusubiRun(

@@ -10,7 +10,7 @@ from diffusionforce.engines.musubi.families import Family, find_family
 from diffusionforce.engines.musubi.pin import read_pin
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.subjects import JobSubjects, TracedModel, TrainingVariant, code_inputs, divisions
-from diffusionforce.errors import EngineError
+from diffusionforce.errors import EngineError, NotForecastError
 from diffusionforce.job import Job, Profile
 from diffusionforce.ugpum.estimate import Kind
 from diffusionforce.ugpum.planner import KINDS
@@ -55,14 +55,18 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
 
     Raises:
         ProfileError: The family is not known.
-        EngineError: The engine is not installed or was changed, there is no card, or the family cannot be forecast.
+        EngineError: The engine is not installed or was changed, or there is no card.
+        NotForecastError: The family cannot be forecast.
         UserError: The pictures cannot be used.
     """
     profile = job.profile
     family = profile.model.family
     model = find_family(family)
     if family not in TRACED:
-        raise EngineError(f"What {model.title} needs cannot be forecast yet.", hint=f"Known: {', '.join(TRACED)}.")
+        raise NotForecastError(
+            f"What {model.title} needs cannot be forecast yet.",
+            hint=f"It can be trained all the same, its blocks spread evenly. Known: {', '.join(TRACED)}.",
+        )
     verify()
     if num_cards == 0:
         raise EngineError(

@@ -89,4 +89,5 @@ def test_a_training_says_first_that_it_is_experimental(tmp_path: Path, monkeypat
         job_of(KLEIN, tmp_path), datasets=nothing, output=nothing, report=said.append, controls=nothing
     )
     assert isinstance(end, Stopped)
-    assert len(said) == 1 and isinstance(said[0], Warn) and "experimental" in said[0].sentence
+    assert isinstance(said[0], Warn) and "experimental" in said[0].sentence
+    assert len(said) == 2 and isinstance(said[1], Warn) and "spread evenly" in said[1].sentence

@@ -15,7 +15,7 @@ from diffusionforce.engines.musubi.subjects import TRACED, subjects
 from diffusionforce.engines.musubi.traced import flux2, wan
 from diffusionforce.engines.musubi.traced.parts import RealNumbers, Use
 from diffusionforce.engines.musubi.training import chain_of
-from diffusionforce.errors import EngineError, ProfileError, UserError
+from diffusionforce.errors import EngineError, NotForecastError, ProfileError, UserError
 from diffusionforce.job import Job, builtin_profiles, changed, read_profile
 from diffusionforce.pipeline.tracer.hollow import HollowMode, is_hollow
 from diffusionforce.pipeline.tracer.trace import Subject, trace_sampling, trace_training
@@ -71,6 +71,12 @@ def test_an_unknown_family_is_the_profiles_problem(tmp_path: Path) -> None:
 
 def test_every_family_that_can_be_forecast_is_known() -> None:
     assert TRACED and set(TRACED) <= set(FAMILIES)
+
+
+def test_a_model_that_cannot_be_forecast_says_that_it_trains_all_the_same(tmp_path: Path) -> None:
+    with pytest.raises(NotForecastError, match="What Krea 2 needs cannot be forecast yet") as caught:
+        subjects(job(tmp_path, **{"model.family": "krea2"}), num_cards=2)
+    assert "trained all the same" in caught.value.hint
 
 
 @needs_engine

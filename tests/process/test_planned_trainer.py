@@ -97,9 +97,11 @@ def test_a_run_without_memory_ends_with_what_would_help(tmp_path: Path):
     # Half a gigabyte, which smaller pictures save, is less than what was wanted.
     assert failed.hint.splitlines() == [
         "The LoRA of step 2 is saved.",
-        "In the profile, any of these makes room:",
-        "- training.gradient_checkpointing = true (2 GB less on GPU 1 (RTX 3060))",
+        "Any of these makes room:",
+        "- training.gradient_checkpointing = true: activations recomputed in the backward pass (2 GB less on GPU 1 "
+        "(RTX 3060))",
     ]
+    assert [change.settings for change in failed.changes] == [{"training.gradient_checkpointing": True}]
     assert RunFolder.open(job.run_dir).read_state().sentence == failed.sentence
     # The training held 9.5 GB of the card and wanted one more, where 8 were planned.
     assert lesson_of(job, tmp_path) == Lesson(extra_bytes=(0, 5 * GIB // 2), step_factor=1.0, num_runs=1)

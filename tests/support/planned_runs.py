@@ -141,7 +141,7 @@ def _load_engine(profile: Profile) -> PlannedEngine:
     return PlannedEngine()
 
 
-def _make_plan(job: Job) -> PlannedRun:
+def _make_plan(job: Job, /, *, finds_changes: bool = True) -> PlannedRun:
     if "refused" in _words():
         raise refusal(forecast(fits=False))
     # With recomputed activations, and with smaller pictures, the second card needs less.

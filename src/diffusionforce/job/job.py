@@ -24,6 +24,8 @@ class Job(Section):
         dataset_dir: Folder with pictures and captions.
         held_out_dir: Folder with pictures for the held-out loss; None splits some off the dataset.
         run_dir: The run folder, made by the trainer.
+        way: The way to train that the user asks for, by its number in the list of the forecast or by the beginning of
+            its words, for example `split, fp8 weights`; empty takes the fastest that fits.
         resume: Folder of a state that another run saved, from which this one goes on; None begins at step 0.
     """
 
@@ -33,4 +35,5 @@ class Job(Section):
     dataset_dir: Folder
     held_out_dir: Folder | None = None
     run_dir: Folder
+    way: str = Field(default="", max_length=200)
     resume: Folder | None = None

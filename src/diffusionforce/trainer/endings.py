@@ -8,7 +8,7 @@ from pathlib import Path
 
 from diffusionforce.errors import UserError
 from diffusionforce.runs import is_disk_full, storage_error
-from diffusionforce.wire import Failed
+from diffusionforce.wire import Failed, JobChange
 
 EXIT_OK, EXIT_FAILED, EXIT_BUG = 0, 1, 2
 _LESS_MEMORY = (
@@ -27,7 +27,9 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
     if isinstance(error, OSError) and (is_disk_full(error) or _is_inside(error.filename, place)):
         error = storage_error(error, place)
     if isinstance(error, UserError):
-        return Failed(sentence=error.sentence, hint=error.hint, detail=error.detail, step=step), EXIT_FAILED
+        changes = tuple(JobChange(words=one.words, settings=dict(one.settings)) for one in error.changes)
+        failed = Failed(sentence=error.sentence, hint=error.hint, detail=error.detail, step=step, changes=changes)
+        return failed, EXIT_FAILED
     detail = "".join(traceback.format_exception(error))
     out_of_memory = _out_of_memory(error)
     if out_of_memory:

@@ -1,10 +1,10 @@
 """From a forecast to the plan that a run is trained by, or to the words in which it is refused."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from diffusionforce.engines.plans import DevicePlan, RunPlan
-from diffusionforce.errors import DeviceError
+from diffusionforce.errors import Change, DeviceError, NotForecastError
 from diffusionforce.job import Job
 from diffusionforce.trainer.forecasting import forecast_job
 from diffusionforce.trainer.forecasting.rigs import rig_here
@@ -52,17 +52,24 @@ class PlannedRun:
         )
 
 
-MakePlan = Callable[[Job], PlannedRun | None]
+class MakePlan(Protocol):
+    """Plans jobs; see `plan_run`."""
+
+    def __call__(self, job: Job, /, *, finds_changes: bool = True) -> PlannedRun | None:
+        """Plan a job."""
+        ...
 
 
-def plan_run(job: Job) -> PlannedRun | None:
+def plan_run(job: Job, /, *, finds_changes: bool = True) -> PlannedRun | None:
     """Plan a job.
 
     Args:
         job: What is to be trained, on what.
+        finds_changes: Where it does not fit, forecast other settings too, and offer those that do.
 
     Returns:
-        The plan; None where the processor does everything, which has no budget and needs no plan.
+        The plan; None where the processor does everything, which has no budget and needs no plan, or where the model
+        cannot be forecast, so that there is nothing to plan by.
 
     Raises:
         DeviceError: The job does not fit, with what is missing and what would help.
@@ -71,7 +78,10 @@ def plan_run(job: Job) -> PlannedRun | None:
     rig = rig_here(job.profile.devices.use, memory=job.profile.memory)
     if not rig.on_cards:
         return None
-    forecast, plan = forecast_job(job, rig=rig)
+    try:
+        forecast, plan = forecast_job(job, rig=rig, finds_changes=finds_changes)
+    except NotForecastError:
+        return None
     way = forecast.recommended
     if way is None or plan.recommended is None:
         raise refusal(forecast)
@@ -84,11 +94,12 @@ def refusal(forecast: Forecast) -> DeviceError:
     """The error for a job that fits in no way: a sentence a card, and the ways out."""
     ways = "\n".join(f"- {way}" for way in forecast.ways_out)
     hint = f"What would help:\n{ways}" if ways else "Choose smaller pictures, or another profile."
-    closest = forecast.ways[0] if forecast.ways else None
+    closest = forecast.ways[forecast.shown_way] if forecast.ways else None
     return DeviceError(
         " ".join(forecast.refusal) or "This does not fit.",
         hint=hint,
         detail=f"The closest way: {closest.words}. {closest.reason}" if closest is not None else "",
+        changes=[Change(words=one.words, settings=one.settings) for one in forecast.changes],
     )
 
 

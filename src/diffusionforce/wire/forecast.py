@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from diffusionforce.wire.messages import Failed, Record
+from diffusionforce.wire.messages import Failed, JobChange, Record
 
 Phase = Literal["caching", "training", "sampling"]
 
@@ -127,6 +127,8 @@ class Forecast(Record):
     """Where nothing fits: what is missing, a sentence a card."""
     ways_out: tuple[str, ...] = ()
     """Where nothing fits: what would help, each computed."""
+    changes: tuple[JobChange, ...] = ()
+    """Those of the ways out that are other settings, ready to be taken."""
     notes: tuple[str, ...] = ()
     """What the forecast takes for granted, in sentences."""
     took_s: float = 0.0

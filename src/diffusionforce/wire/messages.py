@@ -223,6 +223,15 @@ class Stopped(Record):
     lora: str = ""
 
 
+class JobChange(Record):
+    """Settings with which a job would do what it cannot do as it is; each was computed before it is offered."""
+
+    words: str
+    """What changes, and what comes of it, for people."""
+    settings: dict[str, bool | int | float | str]
+    """New values by the dotted names of settings, for example `{"lora.rank": 8}`."""
+
+
 class Failed(Record):
     """The run ended on a problem."""
 
@@ -231,6 +240,8 @@ class Failed(Record):
     hint: str = ""
     detail: str = ""
     step: int | None = None
+    changes: tuple[JobChange, ...] = ()
+    """With which the job could be started again, the ones that change least first."""
 
 
 Message: TypeAlias = (

@@ -11,7 +11,7 @@ from tests.support.jobs import small_job
 from tests.support.planned_runs import GIB, forecast
 from tests.support.pocket_runs import Run, tiny_job
 
-from diffusionforce.errors import DeviceError
+from diffusionforce.errors import DeviceError, NotForecastError
 from diffusionforce.job.profile import MemorySettings
 from diffusionforce.pipeline.pager.pager import Pager
 from diffusionforce.trainer import planning
@@ -69,7 +69,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         noted.append(memory)
         return SimpleNamespace(on_cards=tuple(devices) != ("cpu",), names=("a", "b"))
 
-    def forecast_job(job, *, rig):
+    def forecast_job(job, *, rig, finds_changes):
         made = forecast(fits=job.profile.lora.rank < 100)
         return made, SimpleNamespace(recommended=SimpleNamespace(step_s=7.0) if made.recommended else None)
 
@@ -88,6 +88,17 @@ def test_a_job_for_cards_is_planned_within_what_the_user_gives(tmp_path: Path, a
 
 def test_a_job_for_the_processor_needs_no_plan(tmp_path: Path, asked: list[object]):
     assert plan_run(small_job(tmp_path)) is None
+
+
+def test_a_model_that_cannot_be_forecast_is_trained_without_a_plan(
+    tmp_path: Path, asked: list[object], monkeypatch: pytest.MonkeyPatch
+):
+    # Symptom: models of the engine that had no forecast could not be trained at all.
+    def forecast_job(job, *, rig, finds_changes):
+        raise NotForecastError("What Krea 2 needs cannot be forecast yet.")
+
+    monkeypatch.setattr(planning, "forecast_job", forecast_job)
+    assert plan_run(small_job(tmp_path, devices__use=["auto"])) is None
 
 
 def test_a_job_that_fits_in_no_way_is_refused(tmp_path: Path, asked: list[object]):

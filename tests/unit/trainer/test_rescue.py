@@ -1,5 +1,6 @@
 """What is offered after a training ran out of memory: only what was forecast to help."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from tests.support.planned_runs import GIB, planned
 
 from diffusionforce.errors import CardMemoryError, DeviceError
 from diffusionforce.job import Job
+from diffusionforce.trainer.forecasting.smaller import for_training
 from diffusionforce.trainer.planning import PlannedRun
-from diffusionforce.trainer.rescue import changes, with_ways_out
+from diffusionforce.trainer.rescue import as_in_profile, with_ways_out
 
 ERROR = CardMemoryError("GPU 1 ran out.", hint="Saved.", detail="numbers", device="cuda:1", wanted_bytes=GIB)
 
@@ -19,21 +21,32 @@ def job_with(folder: Path, **settings: Any) -> Job:
     return small_job(folder, training__batch_size=4, training__gradient_accumulation=1, **settings)
 
 
-def lines(job: Job, make_plan) -> list[str]:
-    found = with_ways_out(ERROR, job, planned=planned(), make_plan=make_plan)
+def rescued(job: Job, make_plan: Callable[[Job], PlannedRun]) -> CardMemoryError:
+    def planning(job: Job, /, *, finds_changes: bool = True) -> PlannedRun:
+        assert not finds_changes, "each change is tried by itself, not with changes of its own"
+        return make_plan(job)
+
+    found = with_ways_out(ERROR, job, planned=planned(), make_plan=planning)
     assert (found.sentence, found.detail, found.device, found.wanted_bytes) == (
         ERROR.sentence, ERROR.detail, ERROR.device, ERROR.wanted_bytes,
     )  # fmt: skip
-    return found.hint.splitlines()
+    return found
+
+
+def lines(job: Job, make_plan: Callable[[Job], PlannedRun]) -> list[str]:
+    return rescued(job, make_plan).hint.splitlines()
 
 
 def test_what_is_tried(tmp_path: Path):
     job = job_with(tmp_path, training__gradient_checkpointing=False)
-    assert [change.words for change in changes(job)] == [
+    assert [as_in_profile(attempt.settings) for attempt in for_training(job)] == [
         "training.gradient_checkpointing = true",
         "training.batch_size = 2 with training.gradient_accumulation = 2",
+        "training.batch_size = 1 with training.gradient_accumulation = 4",
         "dataset.width = 192 with dataset.height = 192",
         "lora.rank = 8",
+        "dataset.width = 128 with dataset.height = 128",
+        "lora.rank = 4",
     ]
 
 
@@ -46,9 +59,12 @@ def test_only_changes_that_save_what_was_wanted_are_offered(tmp_path: Path):
 
     assert lines(job_with(tmp_path), make_plan) == [
         "Saved.",
-        "In the profile, any of these makes room:",
-        "- training.batch_size = 2 with training.gradient_accumulation = 2 (1.5 GB less on GPU 1 (RTX 3060))",
+        "Any of these makes room:",
+        "- training.batch_size = 2 with training.gradient_accumulation = 2: "
+        "batches of 2, 2 of them summed up (1.5 GB less on GPU 1 (RTX 3060))",
     ]
+    (change,) = rescued(job_with(tmp_path / "again"), make_plan).changes
+    assert change.settings == {"training.batch_size": 2, "training.gradient_accumulation": 2}
 
 
 def test_another_way_that_is_planned_with_what_was_seen_comes_first(tmp_path: Path):
@@ -58,6 +74,10 @@ def test_another_way_that_is_planned_with_what_was_seen_comes_first(tmp_path: Pa
         "Start the same run again: it is planned with what was seen, and trains as split + swap, bf16 weights, 4 "
         "micro-batches.",
     ]
+    (change,) = rescued(
+        job_with(tmp_path / "again"), lambda job: planned(words="split + swap, bf16 weights, 4 micro-batches")
+    ).changes
+    assert change.settings == {}, "as it is"
 
 
 def test_where_nothing_helps_nothing_is_promised(tmp_path: Path):
@@ -72,6 +92,6 @@ def test_where_nothing_helps_nothing_is_promised(tmp_path: Path):
 )
 def test_what_is_at_its_smallest_is_not_tried(tmp_path: Path, settings: dict[str, Any]):
     job = job_with(tmp_path, dataset__width=64, dataset__height=64, **settings)
-    words = " ".join(change.words for change in changes(job))
+    words = " ".join(as_in_profile(attempt.settings) for attempt in for_training(job))
     assert "dataset" not in words
     assert ("checkpointing" in words) == ("lora__rank" in settings) != ("rank" in words)

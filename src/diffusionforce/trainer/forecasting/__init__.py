@@ -9,6 +9,7 @@ the planner which of all ways fits and is fastest. `forecast_job` is the way in;
 - `card_speeds`, `measuring`: what the cards here were measured to deliver.
 - `speeds`: a model's seconds on the cards.
 - `judging`: the pipeline's clock and the walked forecast, for the placements that the planner likes best.
+- `smaller`: other settings with which a job needs less, and which of them are enough.
 - `answer`: the result as the record that window and command line read.
 """
 

@@ -8,18 +8,21 @@ from typing import NamedTuple, cast
 
 from diffusionforce.engines.contract import Describe
 from diffusionforce.engines.subjects import JobSubjects
+from diffusionforce.errors import Change, UserError
 from diffusionforce.job import Job
 from diffusionforce.rig import in_gb
 from diffusionforce.trainer.engines import load_engine
 from diffusionforce.trainer.forecasting.answer import Calls, phases_of, way_of
 from diffusionforce.trainer.forecasting.judging import Judge
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here
+from diffusionforce.trainer.forecasting.smaller import all_together, enough, for_samples, for_training
 from diffusionforce.trainer.forecasting.speeds import Times, timed_variants
 from diffusionforce.trainer.forecasting.traces import Traces
 from diffusionforce.ugpum.estimate import Variant
 from diffusionforce.ugpum.learned import Lesson, Lessons
 from diffusionforce.ugpum.planner import Candidate, Plan, Wish, plan
 from diffusionforce.ugpum.replayed import replayed
+from diffusionforce.wire import JobChange
 from diffusionforce.wire.forecast import Forecast, PhaseNeed
 
 
@@ -33,7 +36,12 @@ class JobForecast(NamedTuple):
 
 
 def forecast_job(
-    job: Job, *, rig: Rig | None = None, wish: Wish | None = None, traces: Traces | None = None
+    job: Job,
+    *,
+    rig: Rig | None = None,
+    wish: Wish | None = None,
+    traces: Traces | None = None,
+    finds_changes: bool = True,
 ) -> JobForecast:
     """Forecast a job.
 
@@ -42,17 +50,58 @@ def forecast_job(
         rig: The cards; by default those of this machine that the profile names.
         wish: What the user insists on; by default what the engine prefers.
         traces: Gives the footprints; by default out of the data folder.
+        finds_changes: Where it does not fit, forecast other settings too, and offer those that do.
 
     Raises:
         UserError: The job cannot run whatever its memory: an engine, weights, pictures or cards are not there.
     """
     start_s = time.perf_counter()
-    rig = rig or rig_here(job.profile.devices.use, memory=job.profile.memory)
+    rig, traces = rig or rig_here(job.profile.devices.use, memory=job.profile.memory), traces or Traces()
+    found = _forecast(job, rig=rig, wish=wish, traces=traces)
+    forecast = found.forecast
+    if finds_changes:
+        forecast = _with_changes(forecast, job, rig=rig, wish=wish, traces=traces)
+    return JobForecast(forecast.model_copy(update={"took_s": time.perf_counter() - start_s}), found.plan)
+
+
+def _forecast(job: Job, *, rig: Rig, wish: Wish | None, traces: Traces) -> JobForecast:
     subjects = describe(job, num_cards=len(rig.cards) if rig.on_cards else 0)
     lesson = Lessons.kept().find(job.profile_name, job.profile, rig=rig.names) if rig.names else None
-    found = forecast_subjects(subjects, job, rig=rig, wish=wish, traces=traces or Traces(), lesson=lesson)
-    forecast = found.forecast.model_copy(update={"took_s": time.perf_counter() - start_s})
-    return JobForecast(forecast, found.plan)
+    return forecast_subjects(subjects, job, rig=rig, wish=wish, traces=traces, lesson=lesson)
+
+
+def _with_changes(forecast: Forecast, job: Job, *, rig: Rig, wish: Wish | None, traces: Traces) -> Forecast:
+    """The forecast with other settings that fit, where these do not or leave samples out."""
+
+    def other(changed: Job) -> Forecast | None:
+        try:
+            return _forecast(changed, rig=rig, wish=wish, traces=traces).forecast
+        except UserError:
+            return None
+
+    def training(changed: Job) -> str:
+        way = getattr(other(changed), "recommended", None)
+        return f"fits as {way.words}" if way is not None else ""
+
+    def samples(changed: Job) -> str:
+        found = other(changed)
+        return "fit" if found is not None and all(phase.fits for phase in found.phases) else ""
+
+    if not forecast.refusal:
+        if all(phase.fits for phase in forecast.phases):
+            return forecast
+        changes = enough(for_samples(job), job, outcome=samples)
+        return forecast.model_copy(update={"changes": _as_records(changes)})
+    attempts = list(for_training(job))
+    changes = enough(attempts, job, outcome=training)
+    if not changes and (together := all_together(attempts)) is not None:
+        changes = enough([together], job, outcome=training)
+    ways_out = (*forecast.ways_out, *(change.words for change in changes))
+    return forecast.model_copy(update={"ways_out": ways_out, "changes": _as_records(changes)})
+
+
+def _as_records(changes: Sequence[Change]) -> tuple[JobChange, ...]:
+    return tuple(JobChange(words=one.words, settings=dict(one.settings)) for one in changes)
 
 
 def forecast_subjects(
@@ -92,7 +141,7 @@ def forecast_subjects(
             max(variant.num_microbatches for variant in variants), graphs_bytes=_graphs_bytes(subjects, variants)
         ),
         ram_bytes=rig.ram_usable_bytes,
-        wish=wish or _wish(subjects, rig),
+        wish=_asked_way(job, wish or _wish(subjects, rig)),
         judge=Judge(rig=rig, host_s=host_s, graphs=subjects.graphs),
         kinds=subjects.kinds if rig.on_cards else ("one card",),
         max_chunks_each=subjects.max_chunks_each,
@@ -146,6 +195,11 @@ def describe(job: Job, *, num_cards: int) -> JobSubjects:
         # An engine that cannot say what it would run cannot run it either, and says why.
         load_engine(job.profile).check(job)
     return cast(Describe, importlib.import_module(name).subjects)(job, num_cards=num_cards)
+
+
+def _asked_way(job: Job, wish: Wish) -> Wish:
+    """A way that the job names goes before everything else."""
+    return Wish(way=job.way) if job.way else wish
 
 
 def _wish(subjects: JobSubjects, rig: Rig) -> Wish:

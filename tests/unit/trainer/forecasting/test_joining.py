@@ -10,10 +10,10 @@ from tests.support.traced_models import SMALL_WAN
 from tests.support.wan_subjects import wan_subjects
 
 from diffusionforce.engines.subjects import JobSubjects, TracedCall
-from diffusionforce.job import Job
+from diffusionforce.job import Job, changed
 from diffusionforce.pipeline.tracer.numbers import CallTrace
 from diffusionforce.rig import GIB
-from diffusionforce.trainer.forecasting import JobForecast, forecast_job
+from diffusionforce.trainer.forecasting import JobForecast, forecast_job, joining
 from diffusionforce.trainer.forecasting.joining import forecast_subjects
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here, rig_imagined
 from diffusionforce.trainer.forecasting.traces import Traces
@@ -271,3 +271,52 @@ def test_a_card_that_nobody_knows_has_memory_but_no_seconds(small: JobSubjects, 
     assert forecast.times == "unknown"
     assert all(way.step_s is None for way in forecast.ways)
     assert forecast.recommended is not None
+
+
+def test_where_nothing_fits_other_settings_are_forecast_and_offered(
+    traces: Traces, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is a forecast of the changed job: pictures of half the size have a quarter of the tokens."""
+    asked: list[int] = []
+
+    def described(changed: Job, *, num_cards: int) -> JobSubjects:
+        asked.append(changed.profile.dataset.width)
+        num_tokens = 200 * changed.profile.dataset.width**2 // job.profile.dataset.width**2
+        return wan_subjects(shape=SMALL_WAN, num_tokens=num_tokens, micro=[4], with_samples=False)
+
+    monkeypatch.setattr(joining, "describe", described)
+    most, half = (
+        min(
+            way.cards[0].needed_bytes
+            for way in forecast_subjects(
+                described(one, num_cards=1), one, rig=with_budgets(GIB), traces=traces
+            ).forecast.ways
+        )
+        for one in (resized(job, job.profile.dataset.width * share // 4) for share in (3, 2))
+    )
+    rig = replace(with_budgets((most + half) // 2), ram_usable_bytes=0)
+    forecast = forecast_job(job, rig=rig, traces=traces).forecast
+    assert forecast.refusal
+    (change,) = forecast.changes
+    side = job.profile.dataset.width // 2
+    assert change.settings == {"dataset.width": side, "dataset.height": side}
+    assert change.words == forecast.ways_out[-1] and f"pictures of {side} x {side} (fits as one card" in change.words
+    num_asked = len(asked)
+    assert not forecast_job(job, rig=rig, traces=traces, finds_changes=False).forecast.changes
+    assert len(asked) == num_asked + 1
+
+
+def resized(job: Job, side_px: int) -> Job:
+    profile = changed(job.profile, {"dataset.width": side_px, "dataset.height": side_px}, origin="test")
+    return job.model_copy(update={"profile": profile})
+
+
+def test_a_job_may_name_its_way(traces: Traces, job: Job, small: JobSubjects, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "describe", lambda changed, num_cards: small)
+    rig = with_budgets(GIB, GIB)
+    ways = forecast_job(job, rig=rig, traces=traces).forecast.ways
+    for way in (str(len(ways)), ways[-1].words):
+        named = forecast_job(job.model_copy(update={"way": way}), rig=rig, traces=traces).forecast
+        assert named.recommended is not None and named.recommended.words == ways[-1].words
+    nowhere = forecast_job(job.model_copy(update={"way": "99"}), rig=rig, traces=traces).forecast
+    assert nowhere.refusal == ('No way to train is called "99".',)

@@ -17,6 +17,8 @@ import torch
 from diffusionforce.errors import DeviceError, UserError
 from diffusionforce.rig.speeds import keep_speed_test
 from diffusionforce.runs import data_dir, storage_error, utc_now
+from diffusionforce.trainer.forecasting.measuring import measure_rig
+from diffusionforce.trainer.forecasting.rigs import rig_here
 from diffusionforce.wire import Failed, let_interrupts_through, to_json
 from diffusionforce.wire.messages import Record
 from diffusionforce.wire.speed import DeviceSpeed, SpeedProgress, SpeedTest
@@ -38,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         let_interrupts_through()
         result = measure(lambda progress: say(progress))
         _keep(result)
+        _measure_for_forecasts(say)
     except UserError as error:
         say(Failed(sentence=error.sentence, hint=error.hint, detail=error.detail))
         return 1
@@ -45,6 +48,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     say(result)
     return 0
+
+
+def _measure_for_forecasts(say: Callable[[Record], None]) -> None:
+    """Time a block of a large model's kind on each card, too, from which forecasts know the speed of this rig.
+
+    The test is made without it: a card may have no room for the block.
+    """
+    rig = rig_here()
+    if not rig.on_cards:
+        return
+    say(SpeedProgress(done=9, total=10, what="Blocks of a large model, for forecasts"))
+    try:
+        measure_rig(rig)
+    except (UserError, OSError) as error:
+        sys.stderr.write(f"Forecasts do not know the speed of these cards: {error}\n")
 
 
 def _keep(result: SpeedTest) -> None:

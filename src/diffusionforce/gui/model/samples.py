@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from diffusionforce.wire import Sample
 
-NUM_UPCOMING = 3
+NUM_UPCOMING = 4
 
 
 @dataclass(kw_only=True)

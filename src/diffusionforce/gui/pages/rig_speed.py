@@ -18,7 +18,8 @@ from diffusionforce.wire import Failed
 from diffusionforce.wire.speed import SpeedProgress, SpeedTest, read_speed_record
 
 MODULE = "diffusionforce.trainer.speed_test"
-UNTESTED = "Not tested yet. The test takes less than a minute and makes forecasts of speed better."
+UNTESTED = "Not tested yet. The test takes a minute or less; forecasts of speed then come from your own cards."
+UNTESTED_PROCESSOR = "Not tested yet. The test takes a few seconds."
 
 
 class SpeedCard(Card):
@@ -101,7 +102,7 @@ class SpeedCard(Card):
         clear(self._table)
         self.note.set_text(rig_words.tested_when(test) if test is not None else "")
         if test is None:
-            self._table.addWidget(Label(UNTESTED, "body2", wrap=True), 0, 0)
+            self._table.addWidget(Label(UNTESTED if cards else UNTESTED_PROCESSOR, "body2", wrap=True), 0, 0)
             return
         index_of = {card.uuid: card.index for card in cards}
         self._table.setColumnStretch(0, 1)

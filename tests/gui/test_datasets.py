@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from PySide6.QtCore import QAbstractEventDispatcher, QEventLoop, QMimeData, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QEventLoop, QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -306,36 +306,45 @@ def test_a_check_can_be_cancelled(page: DatasetsPage, qtbot: QtBot, pictures: Pa
 
 
 class Turns:
-    """Measures how long each turn of the event loop works, from waking up to waiting again."""
+    """Measures turns of the event loop by a timer that is due in every one: as late as it is, so long was the turn.
+
+    The signals of the dispatcher would miss timers and sockets, which it serves after it has waited. What the system
+    takes to give us a processor that others use is told apart, where it tells: that is not ours to make shorter.
+    """
+
+    INTERVAL_MS = 2
 
     def __init__(self) -> None:
-        self.lengths_ms: list[float] = []
-        self._woken_s = 0.0
-        dispatcher = QAbstractEventDispatcher.instance()
-        assert dispatcher is not None
-        dispatcher.awake.connect(self._on_awake)
-        dispatcher.aboutToBlock.connect(self._on_block)
-        self._dispatcher = dispatcher
+        self.whole_ms: list[float] = []
+        self.own_ms: list[float] = []
+        self._before_s, self._waited_ms = time.perf_counter(), waited_ms()
+        self._timer = QTimer()
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_turn)
+        self._timer.start(self.INTERVAL_MS)
 
-    def _on_awake(self) -> None:
-        self._end()
-        self._woken_s = time.perf_counter()
-
-    def _on_block(self) -> None:
-        self._end()
-        self._woken_s = 0.0
-
-    def _end(self) -> None:
-        if self._woken_s:
-            self.lengths_ms.append((time.perf_counter() - self._woken_s) * 1000)
+    def _on_turn(self) -> None:
+        now_s, waited = time.perf_counter(), waited_ms()
+        whole = (now_s - self._before_s) * 1000
+        self.whole_ms.append(whole)
+        self.own_ms.append(max(0.0, whole - (waited - self._waited_ms)))
+        self._before_s, self._waited_ms = now_s, waited
 
     def stop(self) -> None:
-        self._dispatcher.awake.disconnect(self._on_awake)
-        self._dispatcher.aboutToBlock.disconnect(self._on_block)
+        self._timer.stop()
 
-    def percentile(self, share: float) -> float:
-        ordered = sorted(self.lengths_ms)
-        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+def waited_ms() -> float:
+    """How long this thread has waited for a processor in all, where the system tells."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e6
+    except (OSError, IndexError):
+        return 0.0
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 @pytest.mark.slow
@@ -359,10 +368,12 @@ def test_ten_thousand_files_stay_smooth(
     turns.stop()
     assert page.desk.table.is_checked
     assert len(page.grid.rows) == NUM_MANY
-    p99, worst = turns.percentile(0.99), max(turns.lengths_ms)
+    p99 = percentile(turns.own_ms, 0.99)
     record_property("turn_p99_ms", p99)
+    longest = max(turns.own_ms)
     sys.stdout.write(
-        f"{NUM_MANY:,} files: {len(turns.lengths_ms):,} turns, 99 % within {p99:.1f} ms, longest {worst:.0f} ms\n"
+        f"{NUM_MANY:,} files, {len(turns.own_ms):,} turns: 99 % within {p99:.1f} ms, longest {longest:.0f} ms; "
+        f"with what other processes took: 99 % within {percentile(turns.whole_ms, 0.99):.1f} ms\n"
     )
     assert p99 < LONGEST_TURN_MS
 

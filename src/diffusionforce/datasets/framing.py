@@ -6,6 +6,7 @@ The engines do exactly this with every picture, so the window shows it, and says
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 BLURRY_SCALE = 1.5
 """From this enlargement on a picture teaches blur."""
@@ -58,6 +59,7 @@ class Framing:
         return self.crop[0] > self.crop[1]
 
 
+@lru_cache(maxsize=4096)
 def shape(width: int, height: int) -> tuple[int, int]:
     """Return the usual shape that comes closest, as width to height, like (3, 2) or (9, 16)."""
     long, short = max(width, height), max(1, min(width, height))

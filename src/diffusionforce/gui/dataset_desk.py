@@ -27,8 +27,17 @@ from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Ro
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
     folders: tuple[SetFolder, ...]
-    paths: list[Path]
+    table: DatasetTable
     repairs: list[tuple[Path, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TakenIn:
+    table: DatasetTable
+    captions: dict[Path, str]
+    trigger: str
+    missing: list[Path]
+    num_media: int
 
 
 class DatasetDesk(QObject):
@@ -66,6 +75,7 @@ class DatasetDesk(QObject):
         self._check: DatasetCheck | None = None
         self._is_stopped = False
         self._outbox = _Outbox()
+        self._missing: list[Path] | None = None
 
     @property
     def title(self) -> str:
@@ -89,12 +99,19 @@ class DatasetDesk(QObject):
         """Whether repairs and edits are taken now."""
         return not self.is_read_only and not self.is_repairing and self.table.is_checked
 
+    @property
+    def missing_trigger(self) -> list[Path]:
+        """Pictures whose caption lacks the trigger word."""
+        if self._missing is None:
+            self._missing = self.book.without(self.trigger, self.table.captioned)
+        return self._missing
+
     def open(self, choice: str) -> None:
         """Open a dataset: its names at once, its findings when the check has them."""
         self.stop()
         self.choice, self.folders = choice, ()
         self.table, self.book, self.problem = DatasetTable(is_checked=False), CaptionBook(), None
-        self.trigger, self.checked_s, self._steps = "", 0.0, []
+        self.trigger, self.checked_s, self._steps, self._missing = "", 0.0, [], None
         self.is_checking = True
         self._asked += 1
         asked = self._asked
@@ -135,7 +152,7 @@ class DatasetDesk(QObject):
             return
         self.folders = found.folders
         self._steps = [(root, action) for root, action in found.repairs] if not self.is_read_only else []
-        self.table = DatasetTable.listed(found.paths)
+        self.table = found.table
         self._start_check(asked)
         self.changed.emit()
 
@@ -155,29 +172,30 @@ class DatasetDesk(QObject):
         background.run(
             self,
             lambda: _take_in(results, own),
-            done=lambda made: self._show(asked, *made),
+            done=lambda taken: self._show(asked, taken),
             failed=lambda error: self._refuse(asked, error),
         )
 
-    def _show(self, asked: int, table: DatasetTable, trigger: str) -> None:
+    def _show(self, asked: int, taken: _TakenIn) -> None:
         if asked != self._asked:
             return
         if self._check is not None:
             self._check.deleteLater()
             self._check = None
         self.is_checking, self.checked_s = False, time.monotonic()
-        self.table, self.trigger = table, trigger
-        self.book.refresh(table.captions())
-        counts = table.counts()
-        used = table.used
+        self.table, self.trigger, self._missing = taken.table, taken.trigger, taken.missing
+        self.book.refresh(taken.captions)
+        counts = taken.table.counts()
+        used = taken.table.used
         self.library.note_check(
             self.choice,
-            num_media=sum(row.facts.media in {"picture", "clip"} for row in table.rows),
+            num_media=taken.num_media,
             num_used=len(used),
             num_left_out=counts["left_out"],
             num_to_fix=counts["fix"],
             picture=used[0].path if used else None,
         )
+        background.run(self, self.library.save, done=lambda _: None, failed=self._on_not_saved)
         self.changed.emit()
 
     def _refuse(self, asked: int, error: UserError) -> None:
@@ -260,7 +278,7 @@ class DatasetDesk(QObject):
 
     def set_trigger(self, word: str) -> None:
         """Remember the word that calls the subject."""
-        self.trigger = word.strip()
+        self.trigger, self._missing = word.strip(), None
         entry = self.library.add(self.choice)
         entry.trigger = self.trigger
         self.library.save()
@@ -294,7 +312,7 @@ class DatasetDesk(QObject):
 
     def _save(self, change: Change) -> None:
         """Write captions on a thread; the table knows them at once."""
-        self.table = self.table.with_captions(change.after)
+        self.table, self._missing = self.table.with_captions(change.after), None
         self._outbox.put(change.after)
         background.run(self, self._outbox.write, done=lambda _: None, failed=self._on_not_saved)
         self.captions_changed.emit()
@@ -325,15 +343,22 @@ def _list(library: DatasetLibrary, choice: str) -> _Opened:
         shown = PICTURE_SUFFIXES | OTHER_MEDIA_SUFFIXES
         paths += [path for path in folder_files(root)[0] if path.suffix.lower() in shown]
         repairs += [(root, done.action) for done in Workshop(root).done()]
-    return _Opened(folders=folders, paths=paths, repairs=repairs)
+    return _Opened(folders=folders, table=DatasetTable.listed(paths).prepare(), repairs=repairs)
 
 
-def _take_in(results: list[Any], own_trigger: str) -> tuple[DatasetTable, str]:
+def _take_in(results: list[Any], own_trigger: str) -> _TakenIn:
     from diffusionforce.datasets.subject import likely_trigger  # noqa: PLC0415
 
-    table = DatasetTable.checked(results)
-    captions = [row.facts.caption for row in table.rows if row.facts.caption]
-    return table, own_trigger or likely_trigger(captions)
+    table = DatasetTable.checked(results).prepare()
+    captions = table.captions()
+    trigger = own_trigger or likely_trigger([caption for caption in captions.values() if caption])
+    return _TakenIn(
+        table=table,
+        captions=captions,
+        trigger=trigger,
+        missing=CaptionBook(captions).without(trigger, table.captioned),
+        num_media=sum(row.facts.media in {"picture", "clip"} for row in table.rows),
+    )
 
 
 class _Outbox:

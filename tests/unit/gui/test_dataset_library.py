@@ -17,6 +17,7 @@ def test_datasets_are_remembered_with_what_their_check_said(tmp_path: Path):
     library.note_check(
         "/pictures/cat", num_media=4, num_used=3, num_left_out=1, num_to_fix=0, picture=Path("/pictures/cat/1.png")
     )
+    library.save()
     again = DatasetLibrary(tmp_path)
     assert [entry.choice for entry in again.own] == ["/pictures/fox", "/pictures/cat"]
     cat = again.entry("/pictures/cat")

@@ -105,5 +105,6 @@ def test_files_are_shown_before_they_are_checked():
 def test_pictures_of_one_shape_are_found():
     row = table().row_of(ROOT / "a.png")
     assert row is not None
-    assert names(table().same_shape(row)) == ["d.png"]
+    number, others = table().same_shape(row, most=5)
+    assert (number, names(others)) == (1, ["d.png"])
     assert [(count.shape, count.num) for count in table().shapes((512, 512))] == [((1, 1), 2), ((16, 9), 1)]

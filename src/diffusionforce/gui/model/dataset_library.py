@@ -99,13 +99,12 @@ class DatasetLibrary:
     def note_check(
         self, choice: str, *, num_media: int, num_used: int, num_left_out: int, num_to_fix: int, picture: Path | None
     ) -> None:
-        """Remember what a check said."""
+        """Remember what a check said; `save` writes it."""
         entry = self.add(choice)
         entry.num_media, entry.num_used = num_media, num_used
         entry.num_left_out, entry.num_to_fix = num_left_out, num_to_fix
         entry.picture = str(picture) if picture is not None else ""
         entry.checked_s = time.time()
-        self.save()
 
     def save(self) -> None:
         """Write the file. A disk that refuses costs only what the list remembers."""

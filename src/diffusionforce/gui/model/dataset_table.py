@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -122,6 +123,7 @@ class DatasetTable:
         self.rows = tuple(rows)
         self.is_checked = is_checked
         self._places = {row.path: index for index, row in enumerate(self.rows)}
+        self._picked: dict[tuple[Filter, Sort, str, str], list[Row]] = {}
 
     @classmethod
     def listed(cls, paths: Iterable[Path]) -> "DatasetTable":
@@ -150,8 +152,18 @@ class DatasetTable:
         place = self._places.get(path)
         return self.rows[place] if place is not None else None
 
+    def prepare(self) -> "DatasetTable":
+        """Work out what takes long for thousands of files; call it on a thread. Returns itself."""
+        _ = self._counts, self._lines, self.used, self.captioned, self._by_shape
+        self.picked("all")
+        return self
+
     def counts(self) -> dict[Filter, int]:
         """Return how many files each filter lets through."""
+        return self._counts
+
+    @cached_property
+    def _counts(self) -> dict[Filter, int]:
         groups = Counter(
             group for row in self.rows for group in {KINDS[finding.what].group for finding in row.findings}
         )
@@ -166,11 +178,18 @@ class DatasetTable:
             what: Only files with a finding of this kind; empty for all.
             search: Only files with this in name or caption; small letters stand for capitals.
         """
-        rows = [row for row in self.rows if _passes(row, filter_, what, search.casefold().strip())]
-        return sorted(rows, key=_SORT_KEYS[sort])
+        asked = (filter_, sort, what, search.casefold().strip())
+        if asked not in self._picked:
+            rows = [row for row in self.rows if _passes(row, filter_, what, asked[3])]
+            self._picked[asked] = sorted(rows, key=_SORT_KEYS[sort])
+        return self._picked[asked]
 
     def lines(self) -> list[FindingLine]:
         """Return the findings by kind, the worst first."""
+        return self._lines
+
+    @cached_property
+    def _lines(self) -> list[FindingLine]:
         found: defaultdict[str, list[tuple[Row, FileFinding]]] = defaultdict(list)
         for row in self.rows:
             for finding in row.findings:
@@ -184,12 +203,12 @@ class DatasetTable:
             for what in sorted(found, key=lambda key: ORDER[key])
         ]
 
-    @property
+    @cached_property
     def used(self) -> list[Row]:
         """Rows that are trained on."""
         return [row for row in self.rows if row.facts.is_used]
 
-    @property
+    @cached_property
     def captioned(self) -> list[Path]:
         """Pictures whose captions are looked at: all that can be read, with or without one."""
         return [row.path for row in self.rows if row.facts.media == "picture" and row.is_readable]
@@ -202,16 +221,25 @@ class DatasetTable:
         """Return how many pictures that are trained on have which shape."""
         return count_shapes(framing for row in self.used if (framing := row.framing(size)) is not None)
 
-    def same_shape(self, row: Row) -> list[Row]:
-        """Return the other pictures of the same shape."""
+    def same_shape(self, row: Row, *, most: int) -> tuple[int, list[Row]]:
+        """Return how many other pictures have the same shape, and some of them.
+
+        Args:
+            row: A picture that is trained on.
+            most: How many are returned at most.
+        """
         if not row.facts.width:
-            return []
-        wanted = shape(row.facts.width, row.facts.height)
-        return [
-            other
-            for other in self.used
-            if other.path != row.path and shape(other.facts.width, other.facts.height) == wanted
-        ]
+            return 0, []
+        alike = self._by_shape.get(shape(row.facts.width, row.facts.height), [])
+        others = [other for other in alike[: most + 1] if other is not row and other.path != row.path]
+        return len(alike) - 1, others[:most]
+
+    @cached_property
+    def _by_shape(self) -> dict[tuple[int, int], list[Row]]:
+        found: defaultdict[tuple[int, int], list[Row]] = defaultdict(list)
+        for row in self.used:
+            found[shape(row.facts.width, row.facts.height)].append(row)
+        return dict(found)
 
     def summary(self) -> str:
         """Return what the dataset is, in a few words: `46 of 48 pictures are trained on`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,32 +25,32 @@ class GridShape:
     gap_px: int
     share: float = 0.9
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """How many cells stand in a row."""
         return max(2, round((self.width + self.gap_px) / (self.usual_px + self.gap_px)))
 
-    @property
+    @cached_property
     def num_rows(self) -> int:
         """How many rows there are."""
         return -(-self.num_cells // self.columns)
 
-    @property
+    @cached_property
     def cell_px(self) -> float:
         """Width of a cell."""
         return (self.width - self.gap_px * (self.columns - 1)) / self.columns
 
-    @property
+    @cached_property
     def picture_px(self) -> float:
         """Height of the picture in a cell."""
         return self.cell_px * self.share
 
-    @property
+    @cached_property
     def pitch_px(self) -> float:
         """From one row to the next."""
         return self.picture_px + self.text_px + self.gap_px
 
-    @property
+    @cached_property
     def height(self) -> int:
         """Height of everything."""
         return int(self.num_rows * self.pitch_px)

@@ -195,7 +195,7 @@ class DatasetsPage(Page):
         self._what, self._searches = "", False
         self.tabs.choose("all")
         self.search.clear()
-        self.thumbnails.forget_waiting()
+        self.thumbnails.forget()
         self.trigger_panel.hide()
         self.folders_panel.hide()
         self.list.show_choice(self.desk.choice)

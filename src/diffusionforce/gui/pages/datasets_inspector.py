@@ -210,9 +210,9 @@ class Inspector(QFrame):
         self._found_holder.setVisible(bool(shown.findings))
 
     def _show_alike(self, shown: Row) -> None:
-        alike = self._desk.table.same_shape(shown) if shown.facts.is_used else []
-        self.alike_note.set_text(words.count(len(alike), "other"))
-        self.alike.show_rows(alike[:NUM_ALIKE])
+        number, alike = self._desk.table.same_shape(shown, most=NUM_ALIKE) if shown.facts.is_used else (0, [])
+        self.alike_note.set_text(words.count(number, "other"))
+        self.alike.show_rows(alike)
         self._alike_holder.setVisible(bool(alike))
 
     def _take_caption(self) -> None:
@@ -273,7 +273,7 @@ class Inspector(QFrame):
     def _show_coverage(self) -> None:
         desk = self._desk
         pictures = desk.table.captioned
-        missing = desk.book.without(desk.trigger, pictures)
+        missing = desk.missing_trigger
         self.coverage.setVisible(bool(desk.trigger))
         have = len(pictures) - len(missing)
         if desk.trigger:
@@ -289,7 +289,7 @@ class Inspector(QFrame):
     def _add_missing(self) -> None:
         self.save()
         desk = self._desk
-        missing = desk.book.without(desk.trigger, desk.table.captioned)
+        missing = desk.missing_trigger
         desk.apply_captions("Add the trigger word", desk.book.plan(missing, adding_trigger(desk.trigger)))
 
     def _on_arrived(self, path: str) -> None:

@@ -1,10 +1,20 @@
 """A grid of files with their pictures: thousands scroll like ten, because only what is in sight is painted."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFontMetrics,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame
 
 from diffusionforce.gui import icons, paint, theme
@@ -37,7 +47,7 @@ class ThumbGrid(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.viewport().setAutoFillBackground(False)
         self.setMinimumHeight(160)
-        thumbnails.arrived.connect(lambda _path: self.viewport().update())
+        thumbnails.arrived.connect(self._on_arrived)
 
     def show_rows(self, rows: Sequence[Row], *, current: Path | None = None) -> None:
         """Show other rows; the chosen files stay chosen where they are still there.
@@ -117,6 +127,18 @@ class ThumbGrid(QAbstractScrollArea):
         words = f"{row.path.name}. {row.line}" if row is not None else f"{len(self.rows)} files"
         self.setAccessibleDescription(f"{words}. {number} chosen" if number > 1 else words)
 
+    def _on_arrived(self, path: str) -> None:
+        """Paint the cell of a picture that has come, and no other."""
+        shape, top = self._shape(), self.verticalScrollBar().value()
+        for index in shape.in_sight(top, top + self.viewport().height()):
+            if str(self.rows[index].path) == path:
+                x, y = shape.place(index)
+                self.viewport().update(int(x), int(y - top), int(shape.cell_px) + 12, int(shape.pitch_px) + 8)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """Move what is painted already; only the strip that comes into sight is painted."""
+        self.viewport().scroll(dx, dy)
+
     def sizeHint(self) -> QSize:
         """Return a size that shows some rows."""
         return QSize(560, 420)
@@ -126,49 +148,62 @@ class ThumbGrid(QAbstractScrollArea):
         super().resizeEvent(event)
         self._lay_out()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the cells in sight."""
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the cells that are asked for."""
         painter, shape, top = paint.begin(self.viewport()), self._shape(), self.verticalScrollBar().value()
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
         # From the last to the first: what is asked for last is made first.
-        for index in reversed(shape.in_sight(top, top + self.viewport().height())):
+        asked = event.region().boundingRect()
+        for index in reversed(shape.in_sight(top + asked.top() - 8, top + asked.bottom() + 1)):
             x, y = shape.place(index)
-            box = QRectF(x + INSET_PX, y - top + INSET_PX, shape.cell_px, shape.picture_px)
-            self._paint_cell(painter, box, self.rows[index], index)
+            # On whole pixels a picture is copied; between them it would be blended anew.
+            left, width = int(x + INSET_PX), int(shape.cell_px)
+            box = QRectF(left, int(y) - top + INSET_PX, width, int(shape.picture_px))
+            if event.region().intersects(box.adjusted(-5, -5, 5, TEXT_PX + 2).toAlignedRect()):
+                self._paint_cell(painter, box, self.rows[index], index)
         painter.end()
 
     def _paint_cell(self, painter: QPainter, box: QRectF, row: Row, index: int) -> None:
         chosen = index in self.choice.chosen
         if chosen:
             paint.box(painter, box.adjusted(-4, -4, 4, TEXT_PX), radius=8, fill="accent_bg")
-        picture = self._thumbnails.get(row.path) if row.is_readable else None
+        scale = self.devicePixelRatioF()
+        picture = None
+        if row.is_readable:
+            picture = self._thumbnails.cell(row.path, box.width(), box.height(), scale=scale)
         if picture is not None:
-            paint.cover(painter, box, picture)
+            painter.drawPixmap(box.topLeft(), picture)
         else:
             paint.box(painter, box, radius=6, fill="raised")
-            size = min(24.0, box.height() / 3)
-            icon = QRectF(box.center().x() - size / 2, box.center().y() - size / 2, size, size)
+            size = int(min(24.0, box.height() / 3))
             tone = row.tone if row.is_checked and row.tone and not row.is_readable else "off"
-            icons.paint(painter, _ICONS[row.facts.media], icon, theme.colour(tone).name())
+            at = QPointF(box.center().x() - size / 2, box.center().y() - size / 2)
+            painter.drawPixmap(at, _icon(_ICONS[row.facts.media], theme.colour(tone).name(), size))
         if chosen:
             paint.box(painter, box.adjusted(1, 1, -1, -1), radius=6, line="focus", line_px=2)
         if row.tone:
             self._paint_badge(painter, QRectF(box.right() - 24, box.top() + 4, 20, 20), row.tone, row.tone)
         if row.facts.media == "clip" and picture is not None:
             self._paint_badge(painter, QRectF(box.left() + 4, box.top() + 4, 20, 20), "film", "text")
-        width = box.width() - 4
-        name = QRectF(box.left() + 3, box.bottom() + 4, width, 18)
-        elide = Qt.TextElideMode.ElideMiddle
-        paint.text(painter, name, row.path.name, font=theme.font(12, 600), colour="text", elide=elide)
-        ink = row.tone if row.tone in {"err", "warn"} else "text2" if chosen else "text3"
-        line = QRectF(box.left() + 3, box.bottom() + 22, width, 16)
-        paint.text(painter, line, row.line, font=theme.font(11), colour=ink)
+        self._paint_words(painter, box, row, chosen=chosen)
         if index == self.choice.current and shows_ring(self):
             paint.ring(painter, box.adjusted(-4, -4, 4, TEXT_PX), 8)
 
     @staticmethod
+    def _paint_words(painter: QPainter, box: QRectF, row: Row, *, chosen: bool) -> None:
+        width = int(box.width()) - 4
+        name = QRectF(box.left() + 3, box.bottom() + 4, width, 18)
+        words = _shortened(row.path.name, 12, 600, width, Qt.TextElideMode.ElideMiddle)
+        paint.text(painter, name, words, font=theme.font(12, 600), colour="text", elide=None)
+        ink = row.tone if row.tone in {"err", "warn"} else "text2" if chosen else "text3"
+        line = QRectF(box.left() + 3, box.bottom() + 22, width, 16)
+        words = _shortened(row.line, 11, 400, width, Qt.TextElideMode.ElideRight)
+        paint.text(painter, line, words, font=theme.font(11), colour=ink, elide=None)
+
+    @staticmethod
     def _paint_badge(painter: QPainter, box: QRectF, icon: str, tone: str) -> None:
         paint.box(painter, box, radius=4, fill=theme.colour("bg", 0.86))
-        icons.paint(painter, icon, box.adjusted(3, 3, -3, -3), theme.colour(tone).name())
+        painter.drawPixmap(box.topLeft() + QPointF(3, 3), _icon(icon, theme.colour(tone).name(), 14))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the cell under the mouse."""
@@ -219,3 +254,15 @@ class ThumbGrid(QAbstractScrollArea):
         """Hide the ring."""
         super().focusOutEvent(event)
         self.viewport().update()
+
+
+@lru_cache(maxsize=64)
+def _icon(name: str, colour: str, size: int) -> QPixmap:
+    """Return an icon as a picture: drawing its lines anew for each cell takes longer than all the rest."""
+    return icons.pixmap(name, colour, size)
+
+
+@lru_cache(maxsize=8192)
+def _shortened(text: str, size_px: int, weight: int, width: int, mode: Qt.TextElideMode) -> str:
+    """Return a text that fits a width, shortened with an ellipsis."""
+    return QFontMetrics(theme.font(size_px, weight)).elidedText(text, mode, width + 1)

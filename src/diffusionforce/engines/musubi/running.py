@@ -8,10 +8,12 @@ from diffusionforce.datasets import Dataset
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.musubi.access import open_engine
 from diffusionforce.engines.musubi.arguments import EngineArguments, MemoryUse, Places, training_arguments
+from diffusionforce.engines.musubi.families import Family
 from diffusionforce.engines.musubi.names import lora_name
 from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready, require_ready
 from diffusionforce.engines.musubi.sample_prompts import prompts_file
+from diffusionforce.engines.musubi.swapping import blocks_to_swap
 from diffusionforce.engines.musubi.training import Training, chain_of
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import choose_devices
@@ -85,6 +87,7 @@ class MusubiRun:
 
     def _arguments(self, ready: Ready, devices: tuple[torch.device, ...]) -> EngineArguments:
         """Prepare what is trained on, and write the options down."""
+        memory = memory_use(self.plan, family=ready.family)  # Before the preparation, which takes minutes.
         config = Preparation(
             ready=ready,
             dataset=self.dataset,
@@ -108,7 +111,7 @@ class MusubiRun:
                 sample_prompts=prompts,
                 resume=self.job.resume,
             ),
-            memory=memory_use(self.plan),
+            memory=memory,
             file_precision=ready.file_precision,
         )
 
@@ -119,9 +122,13 @@ class MusubiRun:
             raise _StopAsked
 
 
-def memory_use(plan: RunPlan | None) -> MemoryUse:
-    """How weights are held: several cards have blocks placed and paged by us, one swaps them in the engine's way."""
+def memory_use(plan: RunPlan | None, *, family: Family) -> MemoryUse:
+    """How weights are held: several cards have blocks placed and paged by us, one swaps them in the engine's way.
+
+    Raises:
+        DeviceError: One card would have to swap more than the engine does.
+    """
     if plan is None:
         return MemoryUse()
-    swapped = len(plan.paged) if len(plan.devices) == 1 else 0
+    swapped = blocks_to_swap(family, paged=plan.paged) if len(plan.devices) == 1 else 0
     return MemoryUse(eight_bit=plan.weights == "fp8", blocks_to_swap=swapped)

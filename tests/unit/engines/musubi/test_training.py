@@ -47,9 +47,10 @@ def test_every_family_has_a_chain_of_blocks(name: str) -> None:
 def test_weights_are_held_as_the_plan_says_whatever_its_words() -> None:
     one, two = (tuple(DevicePlan(device=f"cuda:{index}", label="") for index in range(num)) for num in (1, 2))
     plan = RunPlan(devices=two, chunk_sizes=(2, 2), stage_of_chunk=(0, 1), paged=frozenset({1}), words="not fp8")
-    assert memory_use(None) == memory_use(plan) == MemoryUse()
-    assert memory_use(dataclasses.replace(plan, weights="fp8")) == MemoryUse(eight_bit=True)
-    assert memory_use(dataclasses.replace(plan, devices=one)) == MemoryUse(blocks_to_swap=1)
+    wan = FAMILIES["wan2.1-t2v-14b"]
+    assert memory_use(None, family=wan) == memory_use(plan, family=wan) == MemoryUse()
+    assert memory_use(dataclasses.replace(plan, weights="fp8"), family=wan) == MemoryUse(eight_bit=True)
+    assert memory_use(dataclasses.replace(plan, devices=one), family=wan) == MemoryUse(blocks_to_swap=1)
 
 
 def test_a_processor_has_no_memory_for_text_encoders_of_its_own() -> None:

@@ -240,9 +240,9 @@ def test_prompts_are_changed_for_the_next_samples(
     gallery = window.gallery
     qtbot.mouseClick(gallery.bar.edit, Qt.MouseButton.LeftButton)
     assert gallery.prompts.prompts == long_job.profile.samples.prompts
-    gallery.prompts.text.setPlainText("")
+    gallery.prompts.editor.setPlainText("")
     assert not gallery.prompts.draw.isEnabled()
-    gallery.prompts.text.setPlainText("a fox\n\n  a frog ")
+    gallery.prompts.editor.setPlainText("a fox\n\n  a frog ")
     qtbot.mouseClick(gallery.prompts.draw, Qt.MouseButton.LeftButton)
     assert session.model.prompts == ("a fox", "a frog") and gallery.bar.isVisible()
 

@@ -10,11 +10,16 @@ from PySide6.QtGui import QFontInfo
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
-from tests.support import forecasts
+from tests.support import forecasts, rigs
 
 from diffusionforce.gui import theme
+from diffusionforce.gui.pages.gallery import FAVOURITES, STRIP
+from diffusionforce.gui.pages.history import HistoryPage
+from diffusionforce.gui.pages.rig import RigPage
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Elided
+from diffusionforce.gui.widgets.sample_layout import Cell
+from diffusionforce.runs import runs_root
 from diffusionforce.wire.forecast import Forecast
 
 WAIT_MS = 20_000
@@ -55,6 +60,8 @@ def show_place(key: str) -> Callable[[Window, Path], None]:
 def show_run(end: recorded.End) -> Callable[[Window, Path], None]:
     def show(window: Window, path: Path) -> None:
         window.open_run(recorded.run_folder(path / end, end=end).root)
+        # Else the words change in the midst of a look, before the layout has taken them in.
+        wait_for(lambda: window.session is not None and window.session.model.live)
 
     return show
 
@@ -97,6 +104,55 @@ def show_question(window: Window, path: Path) -> None:
     window.run_place.live.notice.ask_stop()
 
 
+def show_tab(index: int) -> Callable[[Window, Path], None]:
+    def show(window: Window, path: Path) -> None:
+        show_gallery(window, path)
+        wait_for(lambda: window.gallery.tabs.isVisible())
+        window.gallery._toggle_mark(Cell(0, 1))
+        window.gallery.tabs.choose(index)
+        window.gallery._on_tab(index)
+
+    return show
+
+
+def show_prompts(window: Window, path: Path) -> None:
+    show_run("running")(window, path)
+    window.go("gallery")
+    wait_for(lambda: window.gallery.bar.edit.isVisible())
+    window.gallery._edit_prompts()
+
+
+def show_queue(window: Window, path: Path) -> None:
+    for end, name in (("done", "a"), ("failed", "b")):
+        recorded.run_folder(runs_root() / name, end=end)
+    window.enqueue(recorded.job(path / "waits", dataset_dir=path))
+    show_run("running")(window, path)
+    window.go("history")
+    page = window.place("history")
+    assert isinstance(page, HistoryPage)
+    wait_for(lambda: len(page.past_rows) == 2)
+
+
+def show_runs_side_by_side(window: Window, path: Path) -> None:
+    show_queue(window, path)
+    page = window.place("history")
+    assert isinstance(page, HistoryPage)
+    for row in page.past_rows:
+        row.chosen.setChecked(True)
+    page._compare()
+    wait_for(lambda: not page.pane.is_reading)
+
+
+def show_rig(window: Window, _path: Path) -> None:
+    page = window.place("rig")
+    assert isinstance(page, RigPage)
+    page._asked = True
+    window.go("rig")
+    wait_for(lambda: window.watch.report is not None)
+    window.watch.report, page.test = rigs.report(), rigs.speed_test()
+    page._on_examined(rigs.report())
+
+
 SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "plan": show_place("run"),
     "refusal": show_refusal,
@@ -115,6 +171,12 @@ SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "datasets": show_place("datasets"),
     "profiles": show_place("profiles"),
     "history": show_place("history"),
+    "film strip": show_tab(STRIP),
+    "favourites": show_tab(FAVOURITES),
+    "prompts": show_prompts,
+    "queue": show_queue,
+    "runs side by side": show_runs_side_by_side,
+    "rig": show_rig,
     "settings": show_place("settings"),
 }
 

@@ -58,4 +58,5 @@ class GalleryBar(QFrame):
     def set_compact(self, compact: bool) -> None:
         """Leave room for the prompt in a narrow window."""
         self.copy.setVisible(not compact)
-        self.screen.set_text("" if compact else "Whole screen")
+        # Its name for screen readers stays.
+        self.screen.setText("" if compact else " Whole screen")

@@ -21,10 +21,10 @@ class PromptEditor(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("bar")
-        self.text = QPlainTextEdit()
-        self.text.setAccessibleName("Prompts for the next samples, one a line")
-        self.text.setFixedHeight(HEIGHT_PX)
-        self.text.textChanged.connect(self._check)
+        self.editor = QPlainTextEdit()
+        self.editor.setAccessibleName("Prompts for the next samples, one a line")
+        self.editor.setFixedHeight(HEIGHT_PX)
+        self.editor.textChanged.connect(self._check)
         self._note = Label("", "small", wrap=True)
         self.apply = Button("Use from the next samples on", "check")
         self.apply.clicked.connect(lambda: self._apply(draws=False))
@@ -34,18 +34,18 @@ class PromptEditor(QFrame):
         cancel.clicked.connect(self.closed)
         title = Label("Prompts for the next samples, one a line", "strong")
         foot = row((self._note, 1), cancel, self.apply, self.draw, gap=8)
-        self.setLayout(column(title, self.text, foot, gap=8, margins=(14, 10, 14, 12)))
+        self.setLayout(column(title, self.editor, foot, gap=8, margins=(14, 10, 14, 12)))
 
     def edit(self, prompts: tuple[str, ...]) -> None:
         """Start from these prompts."""
-        self.text.setPlainText("\n".join(prompts))
+        self.editor.setPlainText("\n".join(prompts))
         self._check()
-        self.text.setFocus()
+        self.editor.setFocus()
 
     @property
     def prompts(self) -> tuple[str, ...]:
         """What stands there, without empty lines."""
-        return tuple(line.strip() for line in self.text.toPlainText().splitlines() if line.strip())
+        return tuple(line.strip() for line in self.editor.toPlainText().splitlines() if line.strip())
 
     def _check(self) -> None:
         number = len(self.prompts)

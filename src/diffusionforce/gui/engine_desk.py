@@ -53,20 +53,24 @@ class EngineDesk(QObject):
         program, *arguments = engine_command(action)
         process.start(program, arguments)
 
+    @property
+    def action(self) -> str:
+        """What was asked for last."""
+        return self._action
+
     def cancel(self) -> None:
         """Give up what is being done. What was brought so far is kept for the next time."""
         process = self._process
         if process is None:
             return
         self._process = None
-        process.disconnect(self)
         process.kill()
         process.waitForFinished(END_WAIT_MS)
         process.deleteLater()
 
     def _on_output(self) -> None:
-        assert self._process is not None
-        while self._process.canReadLine():
+        # After a cancel the process has some last words, which nobody wants.
+        while self._process is not None and self._process.canReadLine():
             self._take(bytes(self._process.readLine().data()))
 
     def _take(self, line: bytes) -> None:

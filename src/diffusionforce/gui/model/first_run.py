@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import noted
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.job import Job, Profile, dataset_folder, find_profile, read_profile
 from diffusionforce.rig import RigReport
@@ -86,10 +87,10 @@ def _cards_line(report: RigReport) -> Line:
 def rig_verdict(report: RigReport) -> tuple[str, str]:
     """Return tone and words of the verdict about a rig."""
     if any(finding.severity == "problem" for finding in report.findings):
-        return "err", "Needs attention"
+        return "err", noted("Needs attention")
     if len(report.cards) > 1:
-        return "ok", "Good for splitting"
-    return ("ok", "Ready") if report.cards else ("info", "Ready for the demo")
+        return "ok", noted("Good for splitting")
+    return ("ok", noted("Ready")) if report.cards else ("info", noted("Ready for the demo"))
 
 
 def demo_job() -> Job:
@@ -127,7 +128,7 @@ def stages(model: RunModel) -> tuple[Stage, ...]:
     at, is_over = _stage_now(model), model.outcome is not None
     is_good = model.outcome is not None and model.outcome.kind == "done"
     learn = f"Learn, step {model.step:,} of {model.num_steps:,}" if at == 2 and model.num_steps else "Learn"
-    names = ("Load the model", "Prepare pictures", learn, "Draw the result")
+    names = (noted("Load the model"), noted("Prepare pictures"), learn, noted("Draw the result"))
     found: list[Stage] = []
     for i, name in enumerate(names):
         state: StageState = "done" if i < at or is_good else "later" if i > at else "failed" if is_over else "now"

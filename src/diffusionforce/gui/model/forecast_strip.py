@@ -7,6 +7,7 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui.model import forecast_bars, words
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.forecast_ways import step_seconds
+from diffusionforce.gui.model.language import noted
 from diffusionforce.job import Job, Profile, data_dir, dataset_folder
 from diffusionforce.runs import runs_root
 from diffusionforce.wire.forecast import Forecast
@@ -68,14 +69,16 @@ def view_of(status: ForecastStatus, *, has_problems: bool, steps: int) -> StripV
     """
     if has_problems:
         said = "The forecast follows once every value is right."
-        return StripView(word="Waiting", tone="", icon="clock", sentence=said)
+        return StripView(word=noted("Waiting"), tone="", icon="clock", sentence=said)
     if status.problem is not None:
         said = f"{status.problem.sentence} {status.problem.hint}".strip()
-        return StripView(word="Not known", tone="warn", icon="warn", sentence=said, tip=said, can_retry=True)
+        return StripView(word=noted("Not known"), tone="warn", icon="warn", sentence=said, tip=said, can_retry=True)
     forecast = status.forecast
     if status.is_checking:
         meters = _meters(forecast) if forecast is not None else ()
-        return StripView(word="Checking", tone="info", icon="clock", meters=meters, sentence="working out the memory")
+        return StripView(
+            word=noted("Checking"), tone="info", icon="clock", meters=meters, sentence="working out the memory"
+        )
     if forecast is None:
         return StripView(word="", tone="", icon="clock")
     return _told(forecast, steps)
@@ -86,8 +89,10 @@ def _told(forecast: Forecast, steps: int) -> StripView:
     if forecast.refusal:
         said = " ".join((*forecast.refusal, *forecast.ways_out[:1]))
         tip = "\n".join((*forecast.refusal, *forecast.ways_out))
-        return StripView(word="Does not fit", tone="err", icon="err", meters=_meters(forecast), sentence=said, tip=tip)
-    word, icon = ("Tight", "warn") if tone == "warn" else ("Fits", "ok")
+        return StripView(
+            word=noted("Does not fit"), tone="err", icon="err", meters=_meters(forecast), sentence=said, tip=tip
+        )
+    word, icon = (noted("Tight"), "warn") if tone == "warn" else (noted("Fits"), "ok")
     tip = "\n".join((summary, *forecast.notes))
     return StripView(
         word=word,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diffusionforce.errors import UserError
+from diffusionforce.gui.model.language import noted
 
 SERVICE, USER = "DiffusionForce", "hub-token"
 VARIABLE = "HF_TOKEN"
@@ -50,7 +51,7 @@ class TokenState:
         """What becomes of a token here."""
         if self.store:
             return f"Kept in {self.store}."
-        return "This computer has no key store, so a token is not kept: it is forgotten when the window closes."
+        return noted("This computer has no key store, so a token is not kept: it is forgotten when the window closes.")
 
 
 def look(*, asks: bool = True) -> TokenState:

@@ -35,7 +35,7 @@ class Header(QWidget):
 
     def set_title(self, title: str, note: str) -> None:
         """Change both lines."""
-        self.title.set_text(title)
+        self.title.set_text(tr(title))
         self.note.set_text(note)
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
 
 from diffusionforce.errors import UserError
@@ -37,12 +37,17 @@ class RunPicks(QWidget):
         self.dataset.menu.aboutToShow.connect(self._fill_datasets)
         self.output.menu.aboutToShow.connect(self._fill_outputs)
         self.dataset.folder_dropped.connect(self.dataset_chosen)
-        store.arrived.connect(lambda _path: self._show_dataset())
+        # A method of its own, which Qt lets go of together with the widget; a lambda would be called on a dead one.
+        store.arrived.connect(self._on_arrived)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         for card in (self.profile, self.dataset, self.output):
             layout.addWidget(card, 1)
+
+    @Slot(str)
+    def _on_arrived(self, _path: str) -> None:
+        self._show_dataset()
 
     def show_plan(self, plan: Plan) -> None:
         """Show what is chosen."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal, qVersion
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QHideEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QLineEdit
 
 import diffusionforce
@@ -28,6 +28,13 @@ from diffusionforce.runs import data_dir, runs_root
 
 CHOICES: tuple[Choice, ...] = ("system", "dark", "light")
 MAX_PX = 860
+FOLDERS = (
+    ("Data", "Everything the app keeps."),
+    ("Runs", "One folder a run, with samples, LoRA files and log."),
+    ("Own profiles", "One TOML file each."),
+    ("Models", "What was downloaded."),
+    ("Built-in profiles", "They come with the app."),
+)
 
 
 class SettingsPage(Page):
@@ -78,6 +85,11 @@ class SettingsPage(Page):
         self.hub.shown()
         self.updates.shown()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Let go of what only this page needs; with the window, everything ends."""
+        super().hideEvent(event)
+        self.updates.rest(for_good=not self.window().isVisible())
+
     def _on_theme(self, index: int) -> None:
         self._preferences.theme = CHOICES[index]
         self._preferences.save()
@@ -93,6 +105,7 @@ class SettingsPage(Page):
             self._preferences.language = code
             self._preferences.save()
             language.use(code)
+            self.updates.rest(for_good=True)
             self.language_changed.emit()
 
     def _on_reset(self) -> None:
@@ -118,14 +131,8 @@ class SettingsPage(Page):
 
 def _folders(preferences: Preferences) -> Card:
     card = Card("Folders", "DIFFUSIONFORCE_HOME moves the first four", gap=12)
-    folders = (
-        ("Data", "Everything the app keeps.", data_dir()),
-        ("Runs", "One folder a run, with samples, LoRA files and log.", runs_root()),
-        ("Own profiles", "One TOML file each.", own_profiles_dir()),
-        ("Models", "What was downloaded.", data_dir() / "models"),
-        ("Built-in profiles", "They come with the app.", shipped_dir("profiles")),
-    )
-    for i, (name, note, path) in enumerate(folders):
+    paths = (data_dir(), runs_root(), own_profiles_dir(), data_dir() / "models", shipped_dir("profiles"))
+    for i, ((name, note), path) in enumerate(zip(FOLDERS, paths, strict=True)):
         if i:
             card.add(hairline())
         shown = QLineEdit(str(path))

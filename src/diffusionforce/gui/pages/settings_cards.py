@@ -181,6 +181,12 @@ class UpdatesCard(Card):
             self.desk.ask("status")
             self._check()
 
+    def rest(self, *, for_good: bool) -> None:
+        """Give up looking at the engine, because nobody looks at it; an installation goes on, unless it is for good."""
+        if self.desk.is_busy and (for_good or self.desk.action != "install"):
+            self.desk.cancel()
+            self._has_looked = False
+
     def _act(self) -> None:
         if not self._is_training():
             self.desk.ask(self.desk.view.action or "status")

@@ -50,6 +50,7 @@ class Button(QPushButton):
 
     def set_text(self, text: str, *, icon: str | None = None) -> None:
         """Change what the button says, and its icon where one is given."""
+        text = tr(text)
         if icon is not None and icon != self._icon_name:
             self._icon_name = icon
             self._tint()

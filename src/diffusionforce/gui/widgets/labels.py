@@ -5,6 +5,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import tr
 
 
 def set_property(widget: QWidget, name: str, value: str) -> None:
@@ -16,17 +17,25 @@ def set_property(widget: QWidget, name: str, value: str) -> None:
 
 
 class Label(QLabel):
-    """A label whose look comes from its role (`title`, `muted`, ...) and tone (`ok`, `err`, `g0`, ...)."""
+    """A label whose look comes from its role (`title`, `muted`, ...) and tone (`ok`, `err`, `g0`, ...).
+
+    It says constant words in the language of the window.
+    """
 
     def __init__(self, text: str = "", role: str = "body", *, tone: str = "", wrap: bool = False) -> None:
-        super().__init__(text)
+        super().__init__(self.in_language(text))
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
         self.setProperty("tone", tone)
         self.setWordWrap(wrap)
 
+    def in_language(self, text: str) -> str:
+        """Return what is shown for a text."""
+        return tr(text)
+
     def set_text(self, text: str, *, tone: str | None = None) -> None:
         """Change the text, and the tone where one is given, without needless repaints."""
+        text = self.in_language(text)
         if text != self.text():
             self.setText(text)
         if tone is not None:
@@ -34,7 +43,10 @@ class Label(QLabel):
 
 
 class Elided(Label):
-    """A label of unknown length: shortened with an ellipsis where it does not fit, whole in its tool tip."""
+    """A label of unknown length: shortened with an ellipsis where it does not fit, whole in its tool tip.
+
+    It shows names and texts of the user as they are, in any language.
+    """
 
     def __init__(
         self,
@@ -48,6 +60,10 @@ class Elided(Label):
         self._mode = mode
         self.setMinimumWidth(24)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def in_language(self, text: str) -> str:
+        """Return the text as it is."""
+        return text
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the shortened text."""

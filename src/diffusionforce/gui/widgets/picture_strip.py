@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QRectF
+from PySide6.QtCore import QEvent, QRectF, Slot
 from PySide6.QtGui import QHelpEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
@@ -24,7 +24,12 @@ class PictureStrip(QWidget):
         self._pictures: tuple[tuple[Path, str], ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(ROWS * USUAL_PX + GAP_PX)
-        store.arrived.connect(lambda _path: self.update())
+        # A method of its own, which Qt lets go of together with the widget; a lambda would be called on a dead one.
+        store.arrived.connect(self._on_arrived)
+
+    @Slot(str)
+    def _on_arrived(self, _path: str) -> None:
+        self.update()
 
     def show_pictures(self, pictures: Sequence[tuple[Path, str]]) -> None:
         """Show pictures with their captions."""

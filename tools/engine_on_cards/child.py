@@ -1,8 +1,8 @@
 """`python -m tools.engine_on_cards.child ROW tiny|full JOB_FILE`: the product's trainer process, text encoder apart.
 
-It is `diffusionforce.trainer` with an engine that lets something stand for the text encoder. What is planned is what
-the product plans where it may choose the row's number format. In its tiny form sizes are small and a plan for two
-parts of the processor takes the place of one for cards, which the product does not train without.
+It is `diffusionforce.trainer` with an engine that lets something stand for the text encoder. In its tiny form sizes are
+small and a plan for two parts of the processor takes the place of one for cards, which the product does not train
+without.
 """
 
 import importlib
@@ -18,10 +18,7 @@ from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.plans import DevicePlan, RunPlan
 from diffusionforce.job import Job
 from diffusionforce.trainer.__main__ import main as train
-from diffusionforce.trainer.forecasting import forecast_job
-from diffusionforce.trainer.forecasting.rigs import rig_here
-from diffusionforce.trainer.planning import PlannedRun, refusal, run_plan
-from diffusionforce.ugpum.planner import Wish
+from diffusionforce.trainer.planning import PlannedRun, plan_run
 from diffusionforce.wire import Done, Stopped
 from diffusionforce.wire.forecast import Forecast
 from tools.engine_on_cards.models import Model, model_of, shrink
@@ -61,24 +58,6 @@ class MeasuredEngine(MusubiEngine):
         return super().train(job, **named)
 
 
-def planned(row: Row, job: Job) -> PlannedRun:
-    """The product's plan where it may choose the row's number format only.
-
-    Raises:
-        DeviceError: The job does not fit.
-    """
-    rig = rig_here(job.profile.devices.use, memory=job.profile.memory)
-    forecast, plan = forecast_job(job, rig=rig, wish=Wish(weights=frozenset({row.weights})))
-    if forecast.recommended is None or plan.recommended is None:
-        raise refusal(forecast)
-    return PlannedRun(
-        plan=run_plan(forecast, forecast.recommended),
-        forecast=forecast,
-        rig=rig.names,
-        modelled_s=plan.recommended.step_s,
-    )
-
-
 def tiny_plan(row: Row, job: Job) -> PlannedRun:
     """A plan for parts of the processor, with blocks in RAM and one that steps aside for samples.
 
@@ -96,6 +75,7 @@ def tiny_plan(row: Row, job: Job) -> PlannedRun:
         stage_of_chunk=(0,) if row.num_cards == 1 else (0, 1, 0, 1),
         paged=frozenset({1, 2}) if pages else frozenset(),
         num_microbatches=2 if row.num_cards > 1 else 1,
+        weights=row.weights,
         words=f"tiny, {row.weights} weights",
     )
     forecast = Forecast(
@@ -123,8 +103,10 @@ def main(name: str, size: str, job_file: Path) -> int:
     def load_engine(profile: Any) -> MeasuredEngine:
         return MeasuredEngine(model_of(profile.model.family), tiny_blocks=row.blocks if tiny else 0)
 
-    plan = tiny_plan if tiny else planned
-    return train(job_file, load_engine=load_engine, make_plan=lambda job: plan(row, job))
+    def plan_tiny(job: Job, /, *, finds_changes: bool = True) -> PlannedRun:
+        return tiny_plan(row, job)
+
+    return train(job_file, load_engine=load_engine, make_plan=plan_tiny if tiny else plan_run)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ def job_of(
         profile=changed(profile, changes, origin=f"row {row.profile}"),
         dataset_dir=pictures(folder / "pictures", side=TINY_SIDE if tiny else _SIDE),
         run_dir=folder / run,
+        way="" if tiny else row.way,
         resume=resume,
     )
 

@@ -17,7 +17,8 @@ class Row:
 
     Attributes:
         profile: A built-in profile.
-        weights: Number format that the product may choose.
+        way: The way that the product is asked to go, as a forecast calls it; empty takes the fastest that fits.
+        weights: Number format of the engine's own run: that of the way.
         num_cards: Cards of the product's run.
         budget_gib: What each of them, and the engine's one, may hold; 0 limits nothing.
         makes_samples: Whether the product's run makes samples.
@@ -28,6 +29,7 @@ class Row:
     """
 
     profile: str
+    way: str = ""
     weights: Literal["bf16", "fp8"] = "bf16"
     num_cards: int = 2
     budget_gib: float
@@ -70,8 +72,14 @@ class Row:
 
 
 ROWS: Mapping[str, Row] = {
-    "wan": Row(profile="wan21-14b", budget_gib=16, num_frames=9, swaps={4: 39, 1: 28}),
-    "klein": Row(profile="klein-9b-1024", budget_gib=12, swaps={4: 16, 1: 16}, blocks=6),
-    "wan22": Row(profile="wan22-t2v-14b", weights="fp8", budget_gib=24, num_frames=9, swaps={4: 30}),
+    "wan": Row(
+        profile="wan21-14b", way="split + swap, bf16 weights", budget_gib=16, num_frames=9, swaps={4: 39, 1: 28}
+    ),
+    "klein": Row(
+        profile="klein-9b-1024", way="split + swap, bf16 weights", budget_gib=12, swaps={4: 16, 1: 16}, blocks=6
+    ),
+    "wan22": Row(
+        profile="wan22-t2v-14b", way="split, fp8 weights", weights="fp8", budget_gib=24, num_frames=9, swaps={4: 30}
+    ),
     "one-card": Row(profile="wan21-14b", num_cards=1, budget_gib=0, makes_samples=False, swaps={4: 0}),
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from diffusionforce.engines.musubi import engine_dir, read_pin
 from diffusionforce.engines.musubi.arguments import MemoryUse, Places, training_arguments
 from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.preparation import prepared_root
@@ -116,6 +117,11 @@ class Bench:
         return {"words": " ".join([f"{at_a_time} at a time, {swap}", *flags]), **noted, "wall_s": _since(begin_s)}
 
     @property
+    def _home(self) -> Path:
+        """A data folder of its own: what was learnt from other runs does not count here."""
+        return self.folder / "home"
+
+    @property
     def _weights(self) -> Path:
         return self.folder / "weights"
 
@@ -132,9 +138,10 @@ class Bench:
     def _dataset(self, place: Path, at_a_time: int) -> Path:
         """What the product prepared, with other batches."""
         architecture = find_family(self.row.family).trainer.architecture
-        found = (prepared_root() / architecture).glob("*/dataset.toml")
-        newest = max(found, key=lambda path: path.stat().st_mtime)
-        text = re.sub(r"batch_size = \d+", f"batch_size = {at_a_time}", newest.read_text(encoding="utf-8"))
+        prepared = next((self._home / prepared_root().name / architecture).glob("*/dataset.toml"), None)
+        if prepared is None:
+            raise SystemExit("The product has prepared no pictures here: let it train first.")
+        text = re.sub(r"batch_size = \d+", f"batch_size = {at_a_time}", prepared.read_text(encoding="utf-8"))
         config = place / "dataset.toml"
         config.write_text(text, encoding="utf-8")
         return config
@@ -143,6 +150,8 @@ class Bench:
         """Run a module of ours to its end; what it says goes to a file."""
         environment = child_environment()
         environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "src"), environment.get("PYTHONPATH", "")])
+        environment["DIFFUSIONFORCE_HOME"] = str(self._home)
+        environment["DIFFUSIONFORCE_ENGINE"] = str(engine_dir(read_pin()))
         if cards:
             environment["CUDA_VISIBLE_DEVICES"] = cards
         log = self.folder / f"{run}.log"

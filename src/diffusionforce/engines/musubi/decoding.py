@@ -71,8 +71,7 @@ def _more_aside(family: Family, plan: RunPlan, stage: int, *, short_bytes: int) 
     """Blocks that would make room for what a card is short of."""
     if short_bytes <= 0:
         return 0
-    # The plan names the number format of the weights in its words.
-    num_bytes = 1 if "fp8" in plan.words else 2
+    num_bytes = 1 if plan.weights == "fp8" else 2
     block_bytes = int(min(blocks.million_parameters for blocks in family.blocks) * 1e6) * num_bytes
     is_paging = plan.devices[stage].num_aside or plan.paged
     slots_bytes = 0 if is_paging else plan.devices[stage].num_slots * block_bytes

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 import diffusionforce
 from diffusionforce.cli import EXIT_INTERRUPTED, checking, engine, forecasting, listing, lora, models, running
+from diffusionforce.cli.arguments import add_plan_arguments
 from diffusionforce.cli.output import make_streams_fit, silence, write_bytes
 from diffusionforce.errors import UserError
 from diffusionforce.runs import RunFolder, is_disk_full, shortened
@@ -106,6 +107,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--trigger", metavar="WORD", help="the word in your captions that calls your subject")
     run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")
     run.add_argument("--resume", metavar="RUN", help="go on from where this run saved its state, in a new run folder")
+    run.add_argument("--again", metavar="RUN", help="do what this run did from the beginning, in a new run folder")
+    add_plan_arguments(run)
     run.add_argument("--out", metavar="DIR", help="the run folder to make, instead of one in your data folder")
     run.add_argument("--devices", metavar="LIST", help="auto, cpu, or cards in order, like cuda:0,cuda:1")
     run.add_argument("--json", action="store_true", help="print the telemetry, one JSON record a line")

@@ -1,6 +1,11 @@
 """Arguments that several commands have, put to work."""
 
+import argparse
+import shlex
+import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import Profile, changed, expanded
@@ -25,6 +30,51 @@ def _current_folder() -> Path:
         raise ProfileError(
             "The current folder is not there any more.", hint="Change to another folder, or give whole paths."
         ) from None
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments that change a job without a profile of its own."""
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        dest="settings",
+        help="another value of a setting, like lora.rank=8; may be given several times",
+    )
+    parser.add_argument(
+        "--way",
+        metavar="WAY",
+        help='how to train, by its number in the list of forecast, or by words like "split, fp8 weights"',
+    )
+
+
+def with_settings(profile: Profile, settings: Iterable[str] | None) -> Profile:
+    """Return the profile with other values, as `--set` has them; None leaves them.
+
+    Raises:
+        ProfileError: A value is refused, or there is no such setting.
+    """
+    changes: dict[str, Any] = {}
+    for text in settings or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ProfileError(f"--set {text!r} is not of the form NAME=VALUE.", hint="For example: --set lora.rank=8")
+        changes[name.strip()] = _value(value.strip())
+    return changed(profile, changes, origin="--set") if changes else profile
+
+
+def as_options(settings: Mapping[str, object]) -> str:
+    """Return settings as arguments for a shell, like `--set lora.rank=8`."""
+    words = (f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in settings.items())
+    return " ".join(f"--set {shlex.quote(word)}" for word in words)
+
+
+def _value(text: str) -> Any:
+    """What a value means in a profile; what means nothing there is a text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def with_devices(profile: Profile, devices: str | None) -> Profile:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from diffusionforce.cli.arguments import as_options
 from diffusionforce.cli.words import duration, memory
 from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, Way
 
@@ -54,6 +55,10 @@ def show_forecast(forecast: Forecast, *, console: Console, with_all_ways: bool =
         _say(console, "What would help:")
         for way_out in forecast.ways_out:
             _say(console, f"  {way_out}")
+    if forecast.changes:
+        _say(console, "Ready to be taken:" if forecast.refusal else "Samples would fit with:")
+        for change in forecast.changes:
+            _say(console, f"  {as_options(change.settings)}   ({change.words.partition(' (')[0]})")
     for note in forecast.notes:
         _say(console, Text(note, style="dim"))
 
@@ -119,8 +124,9 @@ def _show_ways(forecast: Forecast, ways: Sequence[Way], *, console: Console) -> 
     _say(console, f"Ways to train, best first (times {_TIMES[forecast.times]}):")
     labels = {card.device: card.label for card in forecast.rig}
     for way in ways:
+        number = forecast.ways.index(way) + 1
         mark, style = ("*", "green") if way.recommended else ("-", "" if way.fits else "dim")
-        _say(console, Text(f"{mark} {way.words}{_speed(way)}. {way.reason}", style=style))
+        _say(console, Text(f"{mark} {number}: {way.words}{_speed(way)}. {way.reason}", style=style))
         if way.recommended or not way.fits:
             for card in way.cards:
                 paged = f", {card.num_paged} of them in RAM" if card.num_paged else ""

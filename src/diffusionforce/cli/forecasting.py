@@ -9,12 +9,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from diffusionforce.cli.arguments import user_path
+from diffusionforce.cli.arguments import add_plan_arguments, user_path, with_devices, with_settings
 from diffusionforce.cli.forecast_tables import show_forecast
 from diffusionforce.cli.output import write_answer
 from diffusionforce.cli.running import job_of
 from diffusionforce.errors import ProfileError, UserError
-from diffusionforce.job import Job, changed, dataset_folder, find_profile, read_job, read_profile, write_job
+from diffusionforce.job import Job, dataset_folder, find_profile, read_job, read_profile, write_job
 from diffusionforce.job.files import DEMO_PREFIX
 from diffusionforce.wire import Failed, child_environment, forecast_command
 from diffusionforce.wire.forecast import Forecast, read_answer
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("profile", metavar="PROFILE", help="as for run; or a job.toml, or a run folder that holds one")
     parser.add_argument("--dataset", metavar="DIR", help="folder of pictures with a .txt caption beside each")
     parser.add_argument("--devices", metavar="LIST", help="auto, cpu, or cards in order, like cuda:0,cuda:1")
+    add_plan_arguments(parser)
     parser.add_argument(
         "--rig", metavar="NAMES", help='cards to plan for, like "RTX 5080, RTX 4060 Ti 16GB x4"; this is what is here'
     )
@@ -133,10 +134,8 @@ def _written_job(name: str) -> Job | None:
 
 
 def _with_options(job: Job, options: argparse.Namespace) -> Job:
-    if options.devices is not None:
-        devices = [device.strip() for device in options.devices.split(",")]
-        profile = changed(job.profile, {"devices.use": devices}, origin="--devices")
-        job = job.model_copy(update={"profile": profile})
+    profile = with_settings(with_devices(job.profile, options.devices), options.settings)
+    job = job.model_copy(update={"profile": profile, "way": job.way if options.way is None else options.way})
     if options.dataset is not None:
         named: str = options.dataset
         path = dataset_folder(named if named.startswith(DEMO_PREFIX) else str(user_path(named, option="--dataset")))

@@ -10,13 +10,13 @@ from pathlib import Path
 from rich.console import Console
 
 from diffusionforce.cli import EXIT_INTERRUPTED
-from diffusionforce.cli.arguments import user_path, with_devices, with_steps
+from diffusionforce.cli.arguments import as_options, user_path, with_devices, with_settings, with_steps
 from diffusionforce.cli.child import StopRequests, TrainerChild
 from diffusionforce.cli.output import Screen, write_bytes
 from diffusionforce.cli.progress import RunView
-from diffusionforce.cli.resuming import resumed_job
+from diffusionforce.cli.resuming import repeated_job, resumed_job
 from diffusionforce.cli.subject import fitted
-from diffusionforce.cli.words import closing_lines
+from diffusionforce.cli.words import closing_lines, named_run
 from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import (
     Job,
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         UserError: The arguments or the profile are refused.
     """
     told: list[str] = []
-    job = job_of(options, tell=told.append) if options.resume is None else resumed_job(options)
+    job = _job(options, tell=told.append)
     RunFolder.check(job.run_dir)
     if not options.json:
         screen = Screen()
@@ -55,6 +55,14 @@ def run(options: argparse.Namespace) -> int:
         job_file = Path(folder, PASSING_JOB_NAME)
         write_job(job_file, job)
         return follow(job, job_file, stops)
+
+
+def _job(options: argparse.Namespace, *, tell: Callable[[str], None]) -> Job:
+    if options.resume is not None and options.again is not None:
+        raise ProfileError("--resume and --again exclude each other.", hint="--again begins at the first step.")
+    if options.resume is not None:
+        return resumed_job(options)
+    return repeated_job(options) if options.again is not None else job_of(options, tell=tell)
 
 
 def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = None) -> Job:
@@ -71,7 +79,7 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
         raise ProfileError("PROFILE is missing.", hint="Name one, see: diffusionforce profiles; or --resume RUN.")
     path = find_profile(options.profile)
     profile = with_absolute_weights(read_profile(path), base=path.parent)
-    profile = with_devices(with_steps(profile, options.steps), options.devices)
+    profile = with_settings(with_devices(with_steps(profile, options.steps), options.devices), options.settings)
     dataset_dir = _dataset_dir(options, profile, profile_dir=path.parent)
     trigger = options.trigger or ""
     profile, line = fitted(profile, dataset_dir, profile_dir=path.parent, trigger=trigger)
@@ -83,6 +91,7 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
         dataset_dir=dataset_dir,
         held_out_dir=_held_out_dir(profile, dataset_dir, profile_dir=path.parent),
         run_dir=new_run_dir(path.stem) if options.out is None else user_path(options.out, option="--out"),
+        way=options.way or "",
     )
 
 
@@ -137,8 +146,22 @@ def _watch(job: Job, job_file: Path, stops: StopRequests) -> int:
     if isinstance(end, Failed):
         # Once there is a run folder, its log has the detail.
         detail = end.detail if state is None and (not has_ended or code == EXIT_BUG) else ""
-        sys.stderr.write("".join(f"{line}\n" for line in (detail, end.sentence, end.hint) if line))
+        lines = (detail, end.sentence, end.hint, *_changed_commands(end, job, has_run=state is not None))
+        sys.stderr.write("".join(f"{line}\n" for line in lines if line))
     return _exit_code(code, has_ended=has_ended, stops=stops)
+
+
+def _changed_commands(failed: Failed, job: Job, *, has_run: bool) -> list[str]:
+    """How to start the job with each of the changes that would help."""
+    if not failed.changes:
+        return []
+    run = named_run(job.run_dir)
+    lines = ["Ready to be taken:" if has_run else "To be added to the command:"]
+    for change in failed.changes:
+        options = as_options(change.settings)
+        command = f"diffusionforce run --again {run} {options}".rstrip() if has_run else options
+        lines.append(f"  {command}   ({change.words.partition(' (')[0]})")
+    return lines
 
 
 def _follow(child: TrainerChild, view: RunView, stops: StopRequests) -> End | None:

@@ -1,9 +1,10 @@
 """Numbers and ends of runs in words."""
 
+import shlex
 from pathlib import Path
 
 from diffusionforce.job import Job
-from diffusionforce.runs import RunComparison, RunHeldOut, RunState
+from diffusionforce.runs import RunComparison, RunHeldOut, RunState, runs_root
 from diffusionforce.wire import Compared
 
 GIB = 1024**3
@@ -72,6 +73,11 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds < 10 else duration(seconds)
 
 
+def named_run(run_dir: Path) -> str:
+    """Return how a command names a run: by its name where it lies with the others, else by its path."""
+    return shlex.quote(run_dir.name if run_dir.parent == runs_root() else str(run_dir))
+
+
 def closing_lines(state: RunState, job: Job) -> list[str]:
     """Return how a run that is over ended and what it left behind, one sentence a line. Problems are told elsewhere."""
     steps = f"all {state.num_steps} steps" if state.num_steps > 1 else "1 step"
@@ -86,5 +92,7 @@ def closing_lines(state: RunState, job: Job) -> list[str]:
         lines.append(f"Held-out loss: {loss}.")
     if state.comparison is not None:
         lines.append(f"Forecast against measured: {compared(state.comparison)}.")
+        if state.comparison.causes:
+            lines.append(f"Planned anew with what was seen: diffusionforce run --again {named_run(job.run_dir)}")
     lines.append(f"Everything about the run: {job.run_dir}")
     return lines

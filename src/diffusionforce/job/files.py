@@ -141,6 +141,9 @@ def changed(profile: Profile, changes: Mapping[str, Any], *, origin: str) -> Pro
         section, _, key = name.rpartition(".")
         target = table
         for part in section.split(".") if section else ():
+            # What is no section becomes one, for the check below to refuse by its name.
+            if not isinstance(target.get(part), dict):
+                target[part] = {}
             target = target[part]
         target[key] = value
     # A command line has texts only, so numbers may be written as texts here.

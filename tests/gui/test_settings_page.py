@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import keyring
+import keyring.backends.fail
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPushButton

@@ -16,6 +16,7 @@ from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.pages.welcome import WelcomePage
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.notices import Finding
 from diffusionforce.job import Job, changed
 from diffusionforce.runs import RunFolder
 
@@ -60,10 +61,11 @@ def test_the_first_steps_have_the_window_to_themselves_and_can_be_left(window: W
 
 
 def test_the_rig_is_looked_at(page: WelcomePage, qtbot: QtBot):
-    lines = page.rig._lines
-    qtbot.waitUntil(lambda: lines.count() > 2, timeout=WAIT_MS)
-    said = [lines.itemAt(i).widget().accessibleName() for i in range(lines.count())]
-    assert any("free on the disk" in line for line in said)
+    def said() -> list[str]:
+        return [finding.accessibleName() for finding in page.rig.findChildren(Finding)]
+
+    qtbot.waitUntil(lambda: any("free on the disk" in line for line in said()), timeout=WAIT_MS)
+    assert any("NVIDIA" in line or "GB" in line for line in said())
 
 
 def test_the_steps_are_gone_through_by_the_keyboard(window: Window, page: WelcomePage, qtbot: QtBot):

@@ -39,7 +39,7 @@ class ReadinessDesk(QObject):
 
     def want(self, job: Job | None) -> None:
         """Take another choice; None where nothing needs to be looked at."""
-        key = "" if job is None else job.profile.model_dump_json(exclude={"training", "checkpoints", "title"})
+        key = "" if job is None else _key_of(job)
         if key == self._key:
             return
         self._key, self._job = key, job
@@ -126,6 +126,13 @@ class ReadinessDesk(QObject):
     def _show(self, view: ReadinessView) -> None:
         self.view = view
         self.changed.emit()
+
+
+def _key_of(job: Job) -> str:
+    """Everything that what is looked for depends on."""
+    return job.profile.model_dump_json(exclude={"training", "checkpoints", "title"}) + str(
+        job.dataset_dir if job.dataset_dir.exists() else ""
+    )
 
 
 def _read(answer: bytes | UserError) -> Readiness | Failed | UserError:

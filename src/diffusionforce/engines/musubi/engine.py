@@ -13,7 +13,7 @@ from diffusionforce.engines.musubi.readiness import require_ready
 from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.plans import RunPlan
-from diffusionforce.errors import EngineError, ProfileError, UserError, WeightsError
+from diffusionforce.errors import EngineError, UserError, WeightsError
 from diffusionforce.job import Job
 from diffusionforce.rig import read_cards
 from diffusionforce.wire import Done, Stopped, Warn
@@ -109,9 +109,9 @@ def first_problem(job: Job) -> tuple[Lack, UserError] | None:
 
 def _lack_of(error: UserError, *, usual: Lack) -> Lack:
     """What `require_ready` refuses is about terms, files or settings; its first problem has the kind."""
-    if usual != "settings" or isinstance(error, ProfileError):
-        return usual
-    return "files" if isinstance(error, WeightsError) else "terms"
+    if usual == "settings" and isinstance(error, WeightsError):
+        return "files"
+    return "terms" if usual == "settings" and isinstance(error, EngineError) else usual
 
 
 def _require_card(job: Job) -> None:

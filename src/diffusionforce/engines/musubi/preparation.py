@@ -13,9 +13,10 @@ from pathlib import Path
 
 import tomli_w
 
-from diffusionforce.datasets import Dataset
+from diffusionforce.datasets import Dataset, Item
 from diffusionforce.datasets.pictures import load_rgb
 from diffusionforce.engines.musubi.arguments import EngineArguments, caption_arguments, picture_arguments
+from diffusionforce.engines.musubi.controls import CONTROL_DIR, controls_of, needs_controls
 from diffusionforce.engines.musubi.program import load_program, run_program
 from diffusionforce.engines.musubi.readiness import Ready
 from diffusionforce.job import Profile, write_whole
@@ -76,16 +77,18 @@ class Preparation:
         folder.mkdir(parents=True, exist_ok=True)
         for number, item in enumerate(self.dataset.items):
             picture, caption = folder / f"{number:05d}.png", folder / f"{number:05d}.txt"
-            if not picture.exists():
-                part = picture.with_suffix(".part")
-                load_rgb(item.picture).save(part, format="PNG")
-                part.replace(picture)
+            _write_picture(item.picture, picture)
             write_whole(caption, item.caption.encode())
+            for index, control in enumerate(self._controls(item)):
+                _write_picture(control, folder / CONTROL_DIR / f"{number:05d}_{index}.png")
         write_whole(folder / "dataset.toml", self._config(folder))
 
     def _config(self, folder: Path) -> bytes:
         """The engine's description; how many pictures a batch has does not change what is prepared."""
         dataset = self.profile.dataset
+        source = {"image_directory": str(folder), "cache_directory": str(folder / "cache"), "num_repeats": 1}
+        if needs_controls(self.ready.family):
+            source["control_directory"] = str(folder / CONTROL_DIR)
         table = {
             "general": {
                 "resolution": [dataset.width, dataset.height],
@@ -93,7 +96,7 @@ class Preparation:
                 "batch_size": self.profile.training.batch_size,
                 "enable_bucket": False,
             },
-            "datasets": [{"image_directory": str(folder), "cache_directory": str(folder / "cache"), "num_repeats": 1}],
+            "datasets": [source],
         }
         return tomli_w.dumps(table).encode()
 
@@ -124,6 +127,21 @@ class Preparation:
         for item in self.dataset.items:
             yield item.picture.read_bytes()
             yield item.caption.encode()
+            for control in self._controls(item):
+                yield control.read_bytes()
+
+    def _controls(self, item: Item) -> tuple[Path, ...]:
+        """What a picture is made from, for models that want it."""
+        return controls_of(item.picture) if needs_controls(self.ready.family) else ()
+
+
+def _write_picture(source: Path, target: Path) -> None:
+    """Write a picture upright in plain RGB, whole or not at all; one that is there is whole."""
+    if not target.exists():
+        target.parent.mkdir(exist_ok=True)
+        part = target.with_suffix(".part")
+        load_rgb(source).save(part, format="PNG")
+        part.replace(target)
 
 
 def prepared_root() -> Path:

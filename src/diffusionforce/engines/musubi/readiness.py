@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diffusionforce.engines.musubi.arguments import checked_advanced, mixed_precision
+from diffusionforce.engines.musubi.controls import require_controls
 from diffusionforce.engines.musubi.families import FAMILIES, Family, Use, find_family
 from diffusionforce.engines.musubi.headers import FilePrecision
 from diffusionforce.engines.musubi.sample_prompts import sample_prompts
@@ -19,7 +20,7 @@ from diffusionforce.errors import ProfileError, UserError, WeightsError
 from diffusionforce.job import Job, Profile
 from diffusionforce.runs import shortened
 
-_TRAINABLE_ON = "pictures"
+_TRAINABLE_ON = frozenset({"pictures", "pictures with control pictures"})
 """What datasets hold."""
 _WITHOUT_SAMPLES: frozenset[Use] = frozenset({"training", "pictures", "captions"})
 _WITH_SAMPLES: frozenset[Use] = frozenset({"training", "pictures", "captions", "samples"})
@@ -60,6 +61,7 @@ def _problems(job: Job, family: Family, located: tuple[Located, ...]) -> Iterato
     checks: tuple[Callable[[], object], ...] = (
         lambda: require_accepted(family, profile_name=job.profile_name),
         lambda: _require_dataset(family),
+        lambda: require_controls(job.dataset_dir, family=family),
         lambda: _require_known_roles(profile, family),
         lambda: checked_advanced(profile, family=family),
         lambda: sample_prompts(profile, family=family),
@@ -119,8 +121,8 @@ def _name(located: Located) -> str:
 
 
 def _require_dataset(family: Family) -> None:
-    if family.trains_on != _TRAINABLE_ON:
-        names = ", ".join(name for name, other in FAMILIES.items() if other.trains_on == _TRAINABLE_ON)
+    if family.trains_on not in _TRAINABLE_ON:
+        names = ", ".join(name for name, other in FAMILIES.items() if other.trains_on in _TRAINABLE_ON)
         raise ProfileError(
             f"{family.title} is trained on {family.trains_on}, and datasets hold pictures with captions only.",
             hint=f"Models that are trained on pictures: {names}.",

@@ -172,7 +172,9 @@ class Plan:
         profile = self.fitted_profile
         if not self.needs_engine or profile is None or self.profile_problem is not None:
             return None
-        return self._job_of(profile, folder=Path.home())  # The pictures do not matter to it.
+        # Only some models look at the pictures for it; where none are chosen, there are none to look at.
+        folder = self.dataset_dir if self.dataset is not None else None
+        return self._job_of(profile, folder=folder or Path(self.output_dir, "no-dataset"))
 
     def checks(self) -> list[Check]:
         """Return the checklist, in the order of the page."""

@@ -1,15 +1,17 @@
 """A job that cannot run is refused before anything is loaded, with all its problems at once."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.jobs import picture_folder
 from tests.support.weights import write_like
 
 from diffusionforce.engines.musubi.families import FAMILIES, Family
 from diffusionforce.engines.musubi.readiness import require_ready
 from diffusionforce.engines.musubi.terms import accept
-from diffusionforce.errors import EngineError, ProfileError, WeightsError
+from diffusionforce.errors import DatasetError, EngineError, ProfileError, WeightsError
 from diffusionforce.job import Job, Profile
 
 KLEIN, WAN = FAMILIES["flux2-klein-base-9b"], FAMILIES["wan2.2-t2v-a14b"]
@@ -74,11 +76,23 @@ def test_terms_come_first(tmp_path: Path):
         require_ready(job_of(tmp_path, hunyuan))
 
 
-@pytest.mark.parametrize("name", ["flux1-kontext", "qwen-image-edit"])
-def test_a_model_that_wants_other_data_says_so(tmp_path: Path, name: str):
-    family = FAMILIES[name]
-    with pytest.raises(ProfileError, match="is trained on pictures with control pictures, and datasets hold pictures"):
+def test_a_model_that_wants_other_data_says_so(tmp_path: Path):
+    family = FAMILIES["framepack"]
+    accept(family)
+    with pytest.raises(ProfileError, match="is trained on videos, and datasets hold pictures"):
         require_ready(job_of(tmp_path, family, files=files_of(family, tmp_path)))
+
+
+@pytest.mark.parametrize("name", ["flux1-kontext", "qwen-image-edit"])
+def test_a_model_that_changes_pictures_wants_what_they_are_made_from(tmp_path: Path, name: str):
+    family = FAMILIES[name]
+    job = job_of(tmp_path, family, files=files_of(family, tmp_path))
+    job = job.model_copy(update={"dataset_dir": picture_folder(tmp_path / "pictures", num_pictures=1)})
+    with pytest.raises(DatasetError, match=r"0\.png has no control picture"):
+        require_ready(job)
+    (job.dataset_dir / "control").mkdir()
+    shutil.copy(job.dataset_dir / "0.png", job.dataset_dir / "control")
+    assert require_ready(job).family is family
 
 
 def test_an_unknown_family_is_said_with_a_near_one(tmp_path: Path):

@@ -114,7 +114,7 @@ FAMILIES = (
         blocks_to_swap_max=34,
         validated="trained tiny on two devices",
         traps=(
-            "Every picture needs a control picture: the engine stops at the first batch without one.",
+            "Every picture needs one control picture: of the same name, in a folder control beside the pictures.",
             "The files in the repository's folders are in another format, which does not load.",
         ),
         comfy=ComfyLora(loads="as written"),

@@ -40,6 +40,11 @@ _SIGNATURE = Signature(
 )
 
 
+_CONTROLS = (
+    "Every picture needs a control picture, or several: of the same name, in a folder control beside the pictures."
+)
+
+
 def _family(name: str, title: str, *, version: str, repository: str, file_name: str) -> Family:
     is_edit = version != "original"
     return Family(
@@ -84,7 +89,7 @@ def _family(name: str, title: str, *, version: str, repository: str, file_name: 
         traps=(
             "8-bit files (fp8_scaled, fp8_e4m3fn) do not load: the engine makes its own from the bf16 file.",
             "More than 45 swapped blocks take much more RAM.",
-            *(("Every picture needs its control picture.",) if is_edit else ()),
+            *((_CONTROLS,) if is_edit else ()),
         ),
         comfy=ComfyLora(loads="as written"),
     )

@@ -10,12 +10,16 @@ from PySide6.QtGui import QFontInfo
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
-from tests.support import forecasts, rigs
+from tests.support import broken_dataset, forecasts, rigs
 
 from diffusionforce.gui import theme
+from diffusionforce.gui.model import language, profile_shelf
+from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.gallery import FAVOURITES, STRIP
 from diffusionforce.gui.pages.history import HistoryPage
+from diffusionforce.gui.pages.profiles import ProfilesPage
 from diffusionforce.gui.pages.rig import RigPage
+from diffusionforce.gui.pages.welcome import WelcomePage
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Elided
 from diffusionforce.gui.widgets.sample_layout import Cell
@@ -25,6 +29,12 @@ from diffusionforce.wire.forecast import Forecast
 WAIT_MS = 20_000
 SIZES = ((1440, 900), (1100, 720), (1920, 1080))
 SMALLEST_TARGET_PX = 20
+
+
+@pytest.fixture(autouse=True)
+def english_again() -> Iterator[None]:
+    yield
+    language.use("en")
 
 
 def faults(window: Window) -> Iterator[str]:
@@ -153,6 +163,60 @@ def show_rig(window: Window, _path: Path) -> None:
     page._on_examined(rigs.report())
 
 
+def show_dataset(tab: str) -> Callable[[Window, Path], None]:
+    def show(window: Window, path: Path) -> None:
+        window.go("datasets")
+        page = window.place("datasets")
+        assert isinstance(page, DatasetsPage)
+        page.choose(str(broken_dataset.make(path / "A folder whose name is longer than most would choose")))
+        wait_for(lambda: page.desk.table.is_checked)
+        page.tabs.choose(tab)
+        page.tabs.chosen.emit(tab)
+        if tab == "left_out":
+            page.trigger_panel.open()
+        if tab == "fix":
+            page.folders_panel.open()
+            page.grid.choose_all()
+
+    return show
+
+
+def show_own_profile(*, edits: dict[str, str]) -> Callable[[Window, Path], None]:
+    def show(window: Window, _path: Path) -> None:
+        builtin = next(item for item in profile_shelf.read_shelf() if item.name == "pocket-demo")
+        name = profile_shelf.duplicate(builtin)
+        window.go("profiles")
+        page = window.place("profiles")
+        assert isinstance(page, ProfilesPage)
+        page.choose(name)
+        wait_for(lambda: page.name == name and page.editor is not None)
+        assert page.editor is not None
+        page.editor.form.set_folded(False)
+        for field, text in edits.items():
+            page.editor.form.edited.emit(field, text)
+
+    return show
+
+
+def show_step(at: int) -> Callable[[Window, Path], None]:
+    def show(window: Window, _path: Path) -> None:
+        window.go("welcome")
+        page = window.place("welcome")
+        assert isinstance(page, WelcomePage)
+        page.open(at)
+
+    return show
+
+
+def show_in_german(key: str) -> Callable[[Window, Path], None]:
+    def show(window: Window, _path: Path) -> None:
+        language.use("de")
+        window._retranslate()
+        window.go(key)
+
+    return show
+
+
 SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "plan": show_place("run"),
     "refusal": show_refusal,
@@ -169,6 +233,11 @@ SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "compare": show_compare,
     "empty gallery": show_place("gallery"),
     "datasets": show_place("datasets"),
+    "broken dataset": show_dataset("all"),
+    "broken dataset, trigger word": show_dataset("left_out"),
+    "broken dataset, folders": show_dataset("fix"),
+    "broken dataset, shapes": show_dataset("shapes"),
+    "broken dataset, captions": show_dataset("captions"),
     "profiles": show_place("profiles"),
     "history": show_place("history"),
     "film strip": show_tab(STRIP),
@@ -178,6 +247,16 @@ SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "runs side by side": show_runs_side_by_side,
     "rig": show_rig,
     "settings": show_place("settings"),
+    "own profile": show_own_profile(edits={"lora.rank": "8", "training.learning_rate": "0.1"}),
+    "wrong profile": show_own_profile(edits={"training.steps": "0", "dataset.width": "100", "lora.rank": "x"}),
+    "first steps, rig": show_step(0),
+    "first steps, demo": show_step(1),
+    "first steps, model": show_step(2),
+    "first steps, dataset": show_step(3),
+    "German settings": show_in_german("settings"),
+    "German profiles": show_in_german("profiles"),
+    "German first steps": show_in_german("welcome"),
+    "German plan": show_in_german("run"),
 }
 
 

@@ -3,7 +3,15 @@
 from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QTimer, Signal
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QHideEvent, QKeySequence, QShortcut
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QHideEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from diffusionforce.gui import dataset_reading
@@ -36,6 +44,7 @@ TABS = (
     ("captions", "Captions"),
 )
 SEARCH_AFTER_MS = 150
+NARROW_PX, CENTRE_PX = 1200, 340
 _EMPTY = (
     "Drop a folder of pictures here. Captions are text files with the same name. Your files are only read, and never "
     "changed without asking."
@@ -58,6 +67,7 @@ class DatasetsPage(Page):
         self.desk = DatasetDesk(self.library, self)
         self.thumbnails = Thumbnails(self)
         self._what, self._searches = "", False
+        self._is_narrow: bool | None = None
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -119,6 +129,8 @@ class DatasetsPage(Page):
         )
         centre = QWidget()
         centre.setObjectName("page")
+        # Less than its parts ask for, so that the window can be made so small that they become narrow.
+        centre.setMinimumSize(CENTRE_PX, CENTRE_PX)
         layout = QVBoxLayout(centre)
         layout.setContentsMargins(22, 18, 18, 8)
         layout.setSpacing(14)
@@ -135,6 +147,8 @@ class DatasetsPage(Page):
         desk.changed.connect(self._show)
         desk.captions_changed.connect(self._on_captions)
         desk.said.connect(self._say)
+        for panel in (self.trigger_panel, self.folders_panel):
+            panel.turned.connect(self._make_room)
         self.list.chosen.connect(self.choose)
         self.list.removed.connect(self._remove)
         self.undo.clicked.connect(desk.undo)
@@ -311,6 +325,10 @@ class DatasetsPage(Page):
                 other.hide()
             panel.open()
 
+    def _make_room(self) -> None:
+        """Let a panel stand in the place of the findings: there is no room for both in a low window."""
+        self.findings.setVisible(self.trigger_panel.isHidden() and self.folders_panel.isHidden())
+
     def _on_captions(self) -> None:
         self._show_undo()
         table = self.desk.table
@@ -361,14 +379,23 @@ class DatasetsPage(Page):
     def set_compact(self, compact: bool) -> None:
         """Shorten words and narrow panes in a narrow window."""
         super().set_compact(compact)
-        self.list.set_compact(compact)
-        self.inspector.set_compact(compact)
-        self.captions.set_compact(compact)
-        self.findings.set_compact(compact)
-        self.trigger.setVisible(not compact)
-        self.trigger_icon.setVisible(compact)
-        self.sort.setFixedWidth(116 if compact else 132)
-        self._fill()
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Narrow the panes where three of them would be too many for the width."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        narrow = self.compact or self.width() < NARROW_PX
+        if narrow == self._is_narrow:
+            return
+        self._is_narrow = narrow
+        for part in (self.list, self.inspector, self.captions, self.findings, self.tabs):
+            part.set_compact(narrow)
+        self.trigger.setVisible(not narrow)
+        self.trigger_icon.setVisible(narrow)
+        self.sort.setFixedWidth(116 if narrow else 132)
 
 
 def dropped_folders(data: QMimeData) -> list[str]:

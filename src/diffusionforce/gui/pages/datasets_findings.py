@@ -61,8 +61,7 @@ class FindingsCard(Card):
         self._fine.setVisible(not busy and desk.table.is_checked and not self._lines)
         self._unchecked.setVisible(not busy and not desk.table.is_checked)
         self.title.set_text("Checking the files" if busy else "Check before training")
-        self.note.set_text(" " if busy else self._note())
-        self.note.setVisible(busy or not self._is_compact)
+        self.note.set_text(" " if busy or self._is_compact else self._note())
         self.bar.show_share(0)
         counts = desk.table.counts()
         for chip, group in zip(self._chips, GROUPS, strict=True):

@@ -17,7 +17,7 @@ from diffusionforce.gui.widgets.crop_view import CropView
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row, scrolling
 
-WIDTH_PX, COMPACT_PX = 312, 276
+WIDTH_PX, COMPACT_PX = 312, 268
 SAVE_AFTER_MS = 1000
 NUM_ALIKE = 5
 

@@ -14,7 +14,7 @@ from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, s
 from diffusionforce.gui.widgets.list_item import ListItem
 from diffusionforce.job import shipped_dir
 
-WIDTH_PX, COMPACT_PX = 240, 184
+WIDTH_PX, COMPACT_PX = 240, 176
 
 
 class DatasetList(QFrame):

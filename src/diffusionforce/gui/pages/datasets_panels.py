@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QLineEdit, QSpinBox, QVBoxLayout, QWidget
 
@@ -19,12 +19,20 @@ from diffusionforce.gui.widgets.layout import add, clear, column, row
 class _Panel(Card):
     """A card that closes with Esc or its button."""
 
+    turned = Signal()
+    """It was opened or closed."""
+
     def __init__(self, title: str, note: str) -> None:
         super().__init__(title, note, gap=10)
         self.close_panel = Button("", "x", kind="ghost", size="small", tip="Close")
         self.close_panel.clicked.connect(self.hide)
         self.header.addWidget(self.close_panel)
         self.hide()
+
+    def setVisible(self, visible: bool) -> None:
+        """Open or close."""
+        super().setVisible(visible)
+        self.turned.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Close with Esc."""

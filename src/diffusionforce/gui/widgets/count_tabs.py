@@ -9,6 +9,8 @@ from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.layout import row
 
+WIDE_PX, NARROW_PX = 12, 8
+
 
 class CountTab(QAbstractButton):
     """One choice; a count of None is not shown."""
@@ -16,6 +18,7 @@ class CountTab(QAbstractButton):
     def __init__(self, text: str) -> None:
         super().__init__()
         self._count: int | None = None
+        self._padding = WIDE_PX
         self.setText(tr(text))
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -26,8 +29,13 @@ class CountTab(QAbstractButton):
         """Change the count."""
         self._count = count
         self.setAccessibleName(self.text() if count is None else f"{self.text()}, {count}")
-        self.setFixedSize(self._word_px() + 24 + (self._pill_px() + 8 if count is not None else 0), 30)
+        self.setFixedSize(self._word_px() + 2 * self._padding + (self._pill_px() + 8 if count is not None else 0), 30)
         self.update()
+
+    def set_compact(self, compact: bool) -> None:
+        """Take less room."""
+        self._padding = NARROW_PX if compact else WIDE_PX
+        self.set_count(self._count)
 
     def _word_px(self) -> int:
         return paint.text_width(self.text(), theme.font(13, 600))
@@ -41,9 +49,11 @@ class CountTab(QAbstractButton):
         if chosen or self.underMouse():
             paint.box(painter, QRectF(self.rect()), radius=6, fill="raised")
         font, ink = theme.font(13, 600 if chosen else 500), "text" if chosen else "text2"
-        paint.text(painter, QRectF(12, 0, self._word_px() + 4, 30), self.text(), font=font, colour=ink, elide=None)
+        paint.text(
+            painter, QRectF(self._padding, 0, self._word_px() + 4, 30), self.text(), font=font, colour=ink, elide=None
+        )
         if self._count is not None:
-            pill = QRectF(12 + self._word_px() + 8, 6, self._pill_px(), 18)
+            pill = QRectF(self._padding + self._word_px() + 8, 6, self._pill_px(), 18)
             paint.box(painter, pill, radius=9, fill="hover")
             paint.text(
                 painter,
@@ -55,7 +65,12 @@ class CountTab(QAbstractButton):
                 elide=None,
             )
         if chosen:
-            paint.box(painter, QRectF(12, self.height() - 2.5, self.width() - 24, 2.5), radius=1, fill="focus")
+            paint.box(
+                painter,
+                QRectF(self._padding, self.height() - 2.5, self.width() - 2 * self._padding, 2.5),
+                radius=1,
+                fill="focus",
+            )
         if shows_ring(self):
             paint.ring(painter, self.rect())
         painter.end()
@@ -85,6 +100,11 @@ class CountTabs(QWidget):
     def choose(self, key: str) -> None:
         """Choose without reporting it."""
         self._tabs[key].setChecked(True)
+
+    def set_compact(self, compact: bool) -> None:
+        """Take less room."""
+        for tab in self._tabs.values():
+            tab.set_compact(compact)
 
     @property
     def key(self) -> str:

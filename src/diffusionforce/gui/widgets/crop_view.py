@@ -63,7 +63,7 @@ class CropView(QWidget):
             ):
                 painter.fillRect(part, dim)
             painter.restore()
-            paint.box(painter, kept.adjusted(0.8, 0.8, -0.8, -0.8), radius=2, line="#ffffff", line_px=1.6)
+            paint.box(painter, kept.adjusted(0.8, 0.8, -0.8, -0.8), radius=2, line="text", line_px=1.6)
         else:
             painter.restore()
         painter.end()

@@ -95,6 +95,13 @@ class ThumbGrid(QAbstractScrollArea):
         self.viewport().update()
         self.chosen.emit()
 
+    def choose_all(self) -> None:
+        """Choose every cell."""
+        self.choice.choose_all()
+        self._describe()
+        self.viewport().update()
+        self.chosen.emit()
+
     def step(self, by: int) -> None:
         """Move to a neighbour."""
         self.choose(max(0, self.choice.current) + by if self.choice.current >= 0 else 0)
@@ -236,10 +243,7 @@ class ThumbGrid(QAbstractScrollArea):
         elif key == Qt.Key.Key_End:
             self.choose(len(self.rows) - 1, spans=spans)
         elif key == Qt.Key.Key_A and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.choice.choose_all()
-            self._describe()
-            self.viewport().update()
-            self.chosen.emit()
+            self.choose_all()
         else:
             super().keyPressEvent(event)
 

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QApplication
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.gui import recorded
-from tests.support import fake_forecasting, forecasts, rigs
+from tests.support import broken_dataset, fake_forecasting, forecasts, rigs
 
 from diffusionforce.gui import background, forecaster, theme
 from diffusionforce.gui.app import application
@@ -295,12 +295,33 @@ def _place(key: str) -> Callable[[Window, dict[str, Path]], None]:
     return lambda window, _runs: window.go(key)
 
 
-def _datasets(window: Window, _runs: dict[str, Path]) -> None:
-    window.go("datasets")
-    page = window.place("datasets")
-    assert isinstance(page, DatasetsPage)
-    page.choose("demo:rolwayne")
-    wait(SETTLE_MS * 2)
+def _dataset(state: str) -> Callable[[Window, dict[str, Path]], None]:
+    """Return what shows a dataset: the demo, or a folder with one of everything that goes wrong."""
+
+    def show(window: Window, runs: dict[str, Path]) -> None:
+        window.go("datasets")
+        page = window.place("datasets")
+        assert isinstance(page, DatasetsPage)
+        pictures = runs["done"].parents[1] / "pictures"
+        if state == "gone":
+            page.choose(str(pictures / "moved away"))
+            wait_until(lambda: page.desk.problem is not None)
+            return
+        if state == "demo":
+            page.choose("demo:rolwayne")
+        else:
+            broken = pictures / "Gouache landscapes"
+            page.choose(str(broken if broken.is_dir() else broken_dataset.make(broken)))
+        wait_until(lambda: page.desk.table.is_checked)
+        if state in {"shapes", "captions"}:
+            page.tabs.choose(state)
+            page.tabs.chosen.emit(state)
+        if state == "checking":
+            page.desk.check_again()
+            page.desk.progressed.emit("Checking", 21, 39)
+        wait(SETTLE_MS)
+
+    return show
 
 
 def _rig(window: Window, _runs: dict[str, Path]) -> None:
@@ -396,7 +417,12 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "gallery-prompts": _prompts,
     "gallery-files": _files,
     "gallery-empty": _gallery_empty,
-    "datasets": _datasets,
+    "datasets": _dataset("demo"),
+    "datasets-broken": _dataset("broken"),
+    "datasets-shapes": _dataset("shapes"),
+    "datasets-captions": _dataset("captions"),
+    "datasets-checking": _dataset("checking"),
+    "datasets-gone": _dataset("gone"),
     "profiles": _place("profiles"),
     "history": _place("history"),
     "queue": _queue,

@@ -44,6 +44,6 @@ def test_the_products_run_is_the_engines_and_can_be_gone_on_with(row: str, num_s
     assert [one["step"] for one in product["checkpoints"]] == [4, 6]
     assert resumed["first_step"] == 5
     assert found["summary"]["losses_differ_by"] == 0
-    # 8-bit weights are multiplied in another order when the batch is cut.
-    assert product["losses"] == pytest.approx(alone["losses"][:6], rel=1e-3 if row == "wan22" else 1e-6)
+    # In bf16 a product of two pictures is rounded otherwise than one of four.
+    assert product["losses"] == pytest.approx(alone["losses"][:6], rel=1e-6 if num_stages == 1 else 1e-3)
     assert alone["ended"] == "done"

@@ -14,6 +14,7 @@ from diffusionforce.cli.output import write_answer
 from diffusionforce.datasets.findings import GROUPS, KINDS
 from diffusionforce.datasets.records import Checking, FileFinding
 from diffusionforce.job import dataset_folder
+from diffusionforce.runs import data_dir
 from diffusionforce.wire import to_json
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ def run(options: argparse.Namespace) -> int:
     from diffusionforce.datasets.check import check_folder  # noqa: PLC0415
 
     folder = dataset_folder(options.folder)
+    kept = data_dir() / "checks"
     if options.json:
-        report = check_folder(folder, progress=_write_progress)
+        report = check_folder(folder, progress=_write_progress, kept=kept)
         assert report is not None
         for record in (*report.files, *report.findings, report.summary()):
             sys.stdout.buffer.write(to_json(record) + b"\n")
@@ -60,7 +62,9 @@ def run(options: argparse.Namespace) -> int:
             TextColumn("Checking"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
         ) as bar:
             task = bar.add_task("", total=None)
-            report = check_folder(folder, progress=lambda at: bar.update(task, completed=at.done, total=at.total))
+            report = check_folder(
+                folder, progress=lambda at: bar.update(task, completed=at.done, total=at.total), kept=kept
+            )
         assert report is not None
         for line in _lines(report, num_names=sys.maxsize if options.all else MAX_NAMES):
             console.print(line, soft_wrap=True)

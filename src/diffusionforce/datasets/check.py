@@ -28,6 +28,7 @@ from diffusionforce.datasets.folder import (
 )
 from diffusionforce.datasets.likeness import lookalikes, same_files
 from diffusionforce.datasets.looking import SUFFIXES, Look, look_at_picture
+from diffusionforce.datasets.looks import Looks
 from diffusionforce.datasets.records import Checked, Checking, FileFacts, FileFinding, Media
 from diffusionforce.errors import DatasetError
 
@@ -74,6 +75,7 @@ def check_folder(
     *,
     progress: Callable[[Checking], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
+    kept: Path | None = None,
 ) -> Report | None:
     """Look at everything in a folder. Nothing in it is written to.
 
@@ -81,6 +83,7 @@ def check_folder(
         root: The folder; its subfolders are not looked at.
         progress: Told how far the check is, at most ten times a second.
         should_stop: Asked between files; when it is true the check ends.
+        kept: Where looks at pictures are kept for the next check; None looks at all of them.
 
     Returns:
         The report, None if the check was ended.
@@ -94,9 +97,12 @@ def check_folder(
     for path in odd:
         folder.tell("odd_name", path)
     media = [path for path in files if folder.media_of(path) in {"picture", "clip"}]
-    looks = _look_at_all(media, progress, should_stop)
+    memory = Looks(kept, root) if kept is not None else None
+    looks = _look_at_all(media, progress, should_stop, memory)
     if looks is None:
         return None
+    if memory is not None:
+        memory.save()
     for path in media:
         folder.take(path, looks[path])
     folder.judge_others()
@@ -118,13 +124,16 @@ class _ClipLook:
 
 
 def _look_at_all(
-    media: list[Path], progress: Callable[[Checking], None], should_stop: Callable[[], bool]
+    media: list[Path],
+    progress: Callable[[Checking], None],
+    should_stop: Callable[[], bool],
+    memory: Looks | None,
 ) -> "dict[Path, Look | _ClipLook] | None":
     looks: dict[Path, Look | _ClipLook] = {}
     told_s = 0.0
     executor = ThreadPoolExecutor(max_workers=min(MAX_THREADS, os.cpu_count() or 1), thread_name_prefix="check")
     try:
-        futures: list[Future[Look | _ClipLook]] = [executor.submit(_look, path) for path in media]
+        futures: list[Future[Look | _ClipLook]] = [executor.submit(_look, path, memory) for path in media]
         for done, (path, future) in enumerate(zip(media, futures, strict=True), start=1):
             if should_stop():
                 return None
@@ -137,7 +146,7 @@ def _look_at_all(
     return looks
 
 
-def _look(path: Path) -> "Look | _ClipLook":
+def _look(path: Path, memory: Looks | None) -> "Look | _ClipLook":
     if path.suffix.lower() in CLIP_SUFFIXES:
         try:
             clip = look_at_clip(path)
@@ -145,7 +154,12 @@ def _look(path: Path) -> "Look | _ClipLook":
             no_decoder = isinstance(error.__cause__, ImportError)
             return _ClipLook(problem="" if no_decoder else "broken" if path.stat().st_size else "empty_file")
         return _ClipLook(width=clip.width, height=clip.height, duration_s=clip.duration_s)
-    return look_at_picture(path)
+    look = memory.get(path) if memory is not None else None
+    if look is None:
+        look = look_at_picture(path)
+        if memory is not None:
+            memory.put(path, look)
+    return look
 
 
 @dataclass

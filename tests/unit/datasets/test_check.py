@@ -8,7 +8,7 @@ from PIL import Image
 from tests.support import broken_dataset
 from tests.support.broken_dataset import save
 
-from diffusionforce.datasets import read_folder
+from diffusionforce.datasets import check, looking, read_folder
 from diffusionforce.datasets.check import Report, check_folder
 from diffusionforce.datasets.findings import GROUPS, KINDS
 from diffusionforce.datasets.records import Checking, FileFinding, read_record
@@ -176,3 +176,23 @@ def test_every_kind_has_words_and_a_repair_that_exists() -> None:
 def test_a_finding_survives_the_wire() -> None:
     finding = FileFinding(what="tiny", name="käse.png", related=("b.png",), note="Only 40 × 40")
     assert read_record(to_json(finding)) == finding
+
+
+def test_only_what_has_changed_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, kept = broken_dataset.make(tmp_path / "broken"), tmp_path / "kept"
+    first = check_folder(root, kept=kept)
+    looked: list[str] = []
+
+    def look(path: Path) -> looking.Look:
+        looked.append(path.name)
+        return looking.look_at_picture(path)
+
+    monkeypatch.setattr(check, "look_at_picture", look)
+    save(root / "good_1.png", 77)
+    (root / "good_2.png").unlink()
+    again = check_folder(root, kept=kept)
+    assert first is not None
+    assert again is not None
+    assert looked == ["good_1.png"]
+    assert [f for f in again.findings if f.what != "unpaired"] == [f for f in first.findings if f.what != "unpaired"]
+    assert {file.name: file.width for file in again.files if file.name == "good_0.png"} == {"good_0.png": 320}

@@ -25,7 +25,6 @@ LINE_WIDTH = 110
 # Calls whose arguments are words: positions, and names of arguments.
 WORDS: dict[str, tuple[int | str, ...]] = {
     "tr": (0,),
-    "trn": (0, 1),
     "Button": (0, "text", "tip"),
     "Header": (0, 1),
     "Card": (0, 1, "title", "note"),
@@ -40,7 +39,7 @@ WORDS: dict[str, tuple[int | str, ...]] = {
 }
 # Modules whose constants are words: they are shown through `tr`.
 CONSTANTS = {
-    "model/setting_words.py": ("SECTIONS", "WORDS"),
+    "model/setting_words.py": ("SECTIONS", "WORDS", "CHOICES"),
     "model/first_run.py": ("STEPS",),
     "pages/welcome.py": ("HEADS",),
     "pages/welcome_demo.py": ("_BEFORE",),
@@ -82,6 +81,8 @@ def words_in(folder: Path) -> list[str]:
 
 def _in_calls(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from _in_base_calls(node)
         if not isinstance(node, ast.Call):
             continue
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -92,6 +93,15 @@ def _in_calls(tree: ast.AST) -> Iterator[str]:
                 yield from _texts(node.args[place])
             elif isinstance(place, str):
                 yield from (text for keyword in node.keywords if keyword.arg == place for text in _texts(keyword.value))
+
+
+def _in_base_calls(node: ast.ClassDef) -> Iterator[str]:
+    """Yield the words that a class hands to the widget that it is a kind of."""
+    bases = [base.id for base in node.bases if isinstance(base, ast.Name) and base.id in WORDS]
+    for call in ast.walk(node) if bases else ():
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "super().__init__":
+            for argument in call.args[:2]:
+                yield from _texts(argument)
 
 
 def _texts(node: ast.expr) -> Iterator[str]:

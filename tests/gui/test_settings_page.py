@@ -138,16 +138,16 @@ def test_a_computer_without_a_key_store_says_so(page: SettingsPage, qtbot: QtBot
 
 def test_the_engine_is_looked_at_and_installed(page: SettingsPage, engine: dict[str, str], qtbot: QtBot):
     card = page.updates
-    qtbot.waitUntil(lambda: card.title.text() == "Engine 1.2 is installed", timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: card.headline.text() == "Engine 1.2 is installed", timeout=WAIT_MS)
     assert card.act.accessibleName() == "Verify"
     engine["status"] = INTACT.replace("STATE", "missing")
     qtbot.waitUntil(lambda: not card.desk.is_busy, timeout=WAIT_MS)
     card.desk.ask("status")
-    qtbot.waitUntil(lambda: card.title.text() == "Engine 1.2 is not installed", timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: card.headline.text() == "Engine 1.2 is not installed", timeout=WAIT_MS)
     assert card.act.accessibleName() == "Install"
     qtbot.waitUntil(lambda: not card.desk.is_busy, timeout=WAIT_MS)
     click(qtbot, card.act)
-    qtbot.waitUntil(lambda: card.title.text() == "Engine 1.2 is installed", timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: card.headline.text() == "Engine 1.2 is installed", timeout=WAIT_MS)
 
 
 def test_an_engine_process_that_says_nothing_is_told(page: SettingsPage, engine: dict[str, str], qtbot: QtBot):
@@ -155,7 +155,7 @@ def test_an_engine_process_that_says_nothing_is_told(page: SettingsPage, engine:
     qtbot.waitUntil(lambda: not card.desk.is_busy, timeout=WAIT_MS)
     engine["verify"] = "gibberish"
     card.desk.ask("verify")
-    qtbot.waitUntil(lambda: "could not be looked at" in card.title.text(), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: "could not be looked at" in card.headline.text(), timeout=WAIT_MS)
 
 
 def test_the_engine_is_left_alone_during_a_run(window: Window, page: SettingsPage, monkeypatch: pytest.MonkeyPatch):

@@ -40,8 +40,3 @@ def tr(text: str) -> str:
 def noted(text: str) -> str:
     """Return a text as it is, and note it for the catalogues: it goes through `tr` where it is shown."""
     return text
-
-
-def trn(singular: str, plural: str, number: int) -> str:
-    """Return the form of a text that goes with a number, in the language in use; `{number}` in it is filled in."""
-    return _State.catalogue.ngettext(singular, plural, number).format(number=number)

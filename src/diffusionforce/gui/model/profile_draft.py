@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from diffusionforce.gui.model import setting_cautions, setting_fields
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_fields import NotReadableError, SettingField
 from diffusionforce.gui.model.setting_words import WORDS
 from diffusionforce.job import Profile
@@ -293,21 +294,21 @@ def _field_of(problem: ErrorDetails) -> str:
 
 def _words_of(field: SettingField, problem: ErrorDetails) -> str:
     kind, context = problem["type"], problem.get("ctx", {})
-    allowed = f": {field.range_words}" if field.range_words else ""
     if kind in _TOO_SMALL:
-        return f"Too small{allowed}"
+        return tr("Too small: {range}").format(range=field.range_words)
     if kind in _TOO_LARGE:
-        return f"Too large{allowed}"
+        return tr("Too large: {range}").format(range=field.range_words)
     if kind == "multiple_of":
         step, value = int(context["multiple_of"]), problem["input"]
         lower = int(value) // step * step
-        return f"Not a multiple of {step}: take {lower:,} or {lower + step:,}"
+        said = tr("Not a multiple of {step}: take {lower} or {upper}")
+        return said.format(step=step, lower=f"{lower:,}", upper=f"{lower + step:,}")
     if kind == "string_too_short" or kind == "too_short":
-        return "This cannot be empty"
+        return tr("This cannot be empty")
     if kind == "string_too_long":
-        return f"Too long: at most {context['max_length']} characters"
+        return tr("Too long: at most {number} characters").format(number=context["max_length"])
     if kind == "too_long":
-        return f"Too many: at most {context['max_length']}"
+        return tr("Too many: at most {number}").format(number=context["max_length"])
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     return _sentence(_labelled(message, field))
 

@@ -1,6 +1,7 @@
 """Values that are allowed and yet unlikely to be meant: said in amber beside the field, never in the way of saving."""
 
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_fields import plain_number
 from diffusionforce.job import Profile
 
@@ -29,27 +30,29 @@ def of(profile: Profile, *, usual: Profile) -> dict[str, str]:
 def _rate(rate: float, usual: float) -> str:
     ratio = rate / usual
     if ratio >= MANY_TIMES:
-        return f"{ratio:,.0f} × the usual {plain_number(usual)}, likely to break"
+        said = tr("{ratio} × the usual {usual}, likely to break")
+        return said.format(ratio=f"{ratio:,.0f}", usual=plain_number(usual))
     if ratio <= 1 / MANY_TIMES:
-        return f"1/{1 / ratio:,.0f} of the usual {plain_number(usual)}, learns slowly"
+        said = tr("1/{ratio} of the usual {usual}, learns slowly")
+        return said.format(ratio=f"{1 / ratio:,.0f}", usual=plain_number(usual))
     return ""
 
 
 def _alpha(profile: Profile) -> str:
     strength = profile.lora.alpha / profile.lora.rank
-    return f"Acts at {strength:g} ×: a strong LoRA" if strength > 4 else ""
+    return tr("Acts at {strength} ×: a strong LoRA").format(strength=f"{strength:g}") if strength > 4 else ""
 
 
 def _too_late(every: int, profile: Profile) -> str:
-    return "Later than the last step: at the end only" if every > profile.training.steps else ""
+    return tr("Later than the last step: at the end only") if every > profile.training.steps else ""
 
 
 def _warmup(profile: Profile) -> str:
     share = profile.training.warmup_steps / profile.training.steps
-    return f"{words.percent(share)} of the run is warm-up" if share > 0.5 else ""
+    return tr("{share} of the run is warm-up").format(share=words.percent(share)) if share > 0.5 else ""
 
 
 def _prompts(profile: Profile) -> str:
     if profile.samples.every_steps and not profile.samples.prompts and profile.dataset.folder:
-        return "No prompts, so there are no previews"
+        return tr("No prompts, so there are no previews")
     return ""

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_words import CHOICES, UNTOLD, WORDS, SettingWords
 from diffusionforce.job import Profile
 
@@ -62,16 +63,16 @@ class SettingField:
         """Which numbers are allowed, in words; empty where nothing is counted."""
         if self.choices:
             return ""
-        unit = f" {self.words.unit}" if self.words.unit else ""
+        unit = f" {tr(self.words.unit)}" if self.words.unit else ""
         words = ""
         if self.low is not None and self.high is not None:
-            words = f"{_bound(self.low, 'more than')} to {_bound(self.high, 'less than')}{unit}"
+            words = tr("{low} to {high}").format(low=_above(self.low), high=_below(self.high)) + unit
+        elif self.low is not None and self.low[1]:
+            words = _above(self.low) + unit
         elif self.low is not None:
-            words = (
-                f"{_bound(self.low, 'more than')} or more{unit}" if not self.low[1] else _bound(self.low, "more than")
-            )
+            words = tr("{low} or more").format(low=_above(self.low)) + unit
         if self.multiple_of:
-            words += f", a multiple of {self.multiple_of:g}"
+            words += tr(", a multiple of {number}").format(number=f"{self.multiple_of:g}")
         return words
 
     def choice_words(self, value: str) -> str:
@@ -84,9 +85,16 @@ class SettingField:
         return all(word in text for word in wanted.lower().split())
 
 
-def _bound(bound: tuple[float, bool], excluded: str) -> str:
-    number = f"{bound[0]:,.0f}" if bound[0] == int(bound[0]) else f"{bound[0]:g}"
-    return f"{excluded} {number}" if bound[1] else number
+def _above(bound: tuple[float, bool]) -> str:
+    return tr("more than {number}").format(number=_amount(bound[0])) if bound[1] else _amount(bound[0])
+
+
+def _below(bound: tuple[float, bool]) -> str:
+    return tr("less than {number}").format(number=_amount(bound[0])) if bound[1] else _amount(bound[0])
+
+
+def _amount(number: float) -> str:
+    return f"{number:,.0f}" if number == int(number) else f"{number:g}"
 
 
 def fields() -> tuple[SettingField, ...]:
@@ -216,21 +224,21 @@ def plain_number(number: float) -> str:
 
 def _whole(text: str) -> int:
     if not text:
-        raise NotReadableError("write a whole number")
+        raise NotReadableError(tr("write a whole number"))
     try:
         return int(text.replace(",", "").replace(" ", "").replace("\u202f", ""))
     except ValueError:
-        raise NotReadableError("this is not a whole number") from None
+        raise NotReadableError(tr("this is not a whole number")) from None
 
 
 def _number(text: str) -> float:
     if not text.strip():
-        raise NotReadableError("write a number")
+        raise NotReadableError(tr("write a number"))
     try:
         return float(text.strip().replace(" ", ""))
     except ValueError:
-        hint = ": write a point, not a comma" if "," in text else ""
-        raise NotReadableError(f"this is not a number{hint}") from None
+        said = tr("this is not a number: write a point, not a comma") if "," in text else tr("this is not a number")
+        raise NotReadableError(said) from None
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -238,8 +246,8 @@ def _pairs(text: str) -> dict[str, str]:
     for line in filter(None, map(str.strip, text.splitlines())):
         key, sign, value = (part.strip() for part in line.partition("="))
         if not (sign and key and value):
-            raise NotReadableError(f"write {line!r} as what = where")
+            raise NotReadableError(tr("write {line} as what = where").format(line=line))
         if key in found:
-            raise NotReadableError(f"{key} stands there twice")
+            raise NotReadableError(tr("{key} stands there twice").format(key=key))
         found[key] = value
     return found

@@ -1,6 +1,7 @@
 """What a value means for this run, in a line under its field: `164 MB are trained`, `1 h 25 min on this PC`."""
 
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_fields import SettingField, plain_number
 from diffusionforce.job import Profile
 from diffusionforce.wire.forecast import Forecast
@@ -18,7 +19,7 @@ def note(
         original: The built-in profile that it is a copy of, if there is one.
     """
     if field.name == "training.learning_rate" and original is not None:
-        return f"usual: {plain_number(original.training.learning_rate)}"
+        return tr("usual: {rate}").format(rate=plain_number(original.training.learning_rate))
     told = _consequence(field.name, profile, forecast) if profile is not None else ""
     return told or field.words.note or _first_clause(field.help)
 
@@ -30,25 +31,30 @@ def _consequence(name: str, profile: Profile, forecast: Forecast | None) -> str:
             return _weights(forecast)
         case "lora.rank":
             trained = forecast.trainable_bytes if forecast is not None else 0
-            return f"{words.size(trained)} are trained" if trained else ""
+            return tr("{size} are trained").format(size=words.size(trained)) if trained else ""
         case "lora.alpha":
             strength = profile.lora.alpha / profile.lora.rank
-            return "" if strength == 1 else f"acts at {strength:g} × the rank's own"
+            return "" if strength == 1 else tr("acts at {strength} × its rank").format(strength=f"{strength:g}")
         case "training.steps":
             return _time(profile, forecast)
         case "training.batch_size" | "training.gradient_accumulation":
             number = training.batch_size * training.gradient_accumulation
-            return f"{words.count(number, 'picture')} a step"
+            return tr("1 picture a step") if number == 1 else tr("{number} pictures a step").format(number=number)
         case "training.warmup_steps" if training.warmup_steps:
-            return f"{words.percent(training.warmup_steps / training.steps)} of the run"
+            return tr("{share} of the run").format(share=words.percent(training.warmup_steps / training.steps))
         case "dataset.width" | "dataset.height":
-            return f"about {profile.dataset.width * profile.dataset.height / 1e6:.2f} megapixels"
+            size = profile.dataset.width * profile.dataset.height / 1e6
+            return tr("about {size} megapixels").format(size=f"{size:.2f}")
         case "samples.every_steps":
             return _previews(profile)
         case "checkpoints.every_steps":
-            return words.count(_times(profile.checkpoints.every_steps, training.steps), "file")
+            number = _times(profile.checkpoints.every_steps, training.steps)
+            return tr("1 file") if number == 1 else tr("{number} files").format(number=f"{number:,}")
         case "samples.prompts":
-            return f"{words.count(len(profile.samples.prompts), 'prompt')}, one a line"
+            number = len(profile.samples.prompts)
+            return (
+                tr("1 prompt, one a line") if number == 1 else tr("{number} prompts, one a line").format(number=number)
+            )
         case _:
             return ""
 
@@ -58,21 +64,22 @@ def _weights(forecast: Forecast | None) -> str:
         return ""
     phase = next((need for need in forecast.phases if need.phase == "training"), None)
     weights = sum(card.weights_bytes for card in phase.cards) if phase is not None else 0
-    return f"{words.size(weights)} of weights, {words.count(forecast.num_blocks, 'block')}" if weights else ""
+    said = tr("{size} of weights, {number} blocks")
+    return said.format(size=words.size(weights), number=forecast.num_blocks) if weights else ""
 
 
 def _time(profile: Profile, forecast: Forecast | None) -> str:
     way = forecast.recommended if forecast is not None else None
     if way is None or not way.step_s:
         return ""
-    return f"about {words.duration(way.step_s * profile.training.steps)} on this PC"
+    return tr("about {time} on this PC").format(time=words.duration(way.step_s * profile.training.steps))
 
 
 def _previews(profile: Profile) -> str:
     if not profile.samples.prompts:
-        return "prompts come from the captions"
+        return tr("prompts come from the captions")
     times = _times(profile.samples.every_steps, profile.training.steps)
-    return f"{words.count(len(profile.samples.prompts), 'prompt')}, {words.count(times, 'time')}"
+    return tr("{number} prompts, {times} × drawn").format(number=len(profile.samples.prompts), times=times)
 
 
 def _times(every: int, steps: int) -> int:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from diffusionforce.gui.forecaster import Forecaster
-from diffusionforce.gui.model import forecast_strip, words
+from diffusionforce.gui.model import forecast_strip
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import ShelfItem
@@ -14,7 +14,7 @@ from diffusionforce.gui.pages.profile_form import NARROW_PX, ProfileForm
 from diffusionforce.gui.pages.profile_pane import SearchLine
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
-from diffusionforce.gui.widgets.labels import Icon, Label
+from diffusionforce.gui.widgets.labels import Elided, Icon
 from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.gui.widgets.setting_box import REDO_KEYS, UNDO_KEYS
@@ -22,7 +22,7 @@ from diffusionforce.job import with_absolute_weights
 
 MAX_PX = 1100
 SCROLL_PX = 16
-SEARCH_PX, SEARCH_COMPACT_PX = 210, 170
+SEARCH_PX, SEARCH_COMPACT_PX, SEARCH_MIN_PX = 210, 170, 110
 
 
 class TitleLine(QLineEdit):
@@ -64,6 +64,7 @@ class ProfileEditor(QWidget):
         self.header = Header("", "")
         self.finder = SearchLine(tr("Find a setting"))
         self.finder.setToolTip("Ctrl+F")
+        self.finder.setMinimumWidth(SEARCH_MIN_PX)
         self.duplicate = Button("", "copy", tip="Duplicate")
         self.export = Button("", "download", tip="Export to a file")
         self.more = Button("", "more", tip="More")
@@ -78,7 +79,7 @@ class ProfileEditor(QWidget):
         self._notice = column(gap=0)
         self.form = ProfileForm(families)
         self.strip = ForecastStrip()
-        self._mark, self.status = Icon("ok", "ok", 15), Label("", "body2")
+        self._mark, self.status = Icon("ok", "ok", 15), Elided("", "body2")
         self.undo = Button("Undo", "undo", kind="ghost", tip="Ctrl+Z")
         self.revert = Button("Undo changes", "undo", kind="ghost", tip="Everything as it was saved")
         self.save = Button("Save", kind="primary", tip="Ctrl+S")
@@ -176,25 +177,28 @@ class ProfileEditor(QWidget):
         number = len(draft.changed)
         title = draft.original.title
         if not number:
-            return f"The same as {title}, the built-in profile"
-        verb = "differs" if number == 1 else "differ"
-        return f"{words.count(number, 'setting')} {verb} from {title}, the built-in profile"
+            return tr("The same as {title}, the built-in profile").format(title=title)
+        if number == 1:
+            return tr("1 setting differs from {title}, the built-in profile").format(title=title)
+        said = tr("{number} settings differ from {title}, the built-in profile")
+        return said.format(number=number, title=title)
 
     def _show_foot(self, draft: ProfileDraft) -> None:
         wrong, edited = len(draft.problems), len(draft.edited)
         if wrong:
-            values = words.count(wrong, "value")
             self._mark.set("err", "err")
-            self.status.set_text(f"Not saved: fix {values}", tone="err")
+            said = tr("Not saved: fix 1 value") if wrong == 1 else tr("Not saved: fix {number} values")
+            self.status.set_text(said.format(number=wrong), tone="err")
         elif edited:
             self._mark.set("info", "info")
-            self.status.set_text(f"{words.count(edited, 'change')} not saved", tone="")
+            said = tr("1 change not saved") if edited == 1 else tr("{number} changes not saved")
+            self.status.set_text(said.format(number=edited), tone="")
         else:
             self._mark.set("ok", "ok")
             self.status.set_text(tr("Saved"), tone="")
         self.undo.allow(draft.can_undo, reason=tr("Nothing to undo."))
         self.revert.allow(bool(edited or wrong), reason=tr("Everything is as it was saved."))
-        reason = f"Fix {words.count(wrong, 'value')} first." if wrong else ""
+        reason = tr("Fix what is wrong first.") if wrong else ""
         self.save.allow(bool(edited) and not wrong, reason=reason or tr("Everything is saved."))
         self.use.allow(not wrong, reason=reason)
 
@@ -279,5 +283,5 @@ class ProfileEditor(QWidget):
 
     def set_compact(self, compact: bool) -> None:
         """Take less room in a narrow window."""
-        self.finder.setFixedWidth(SEARCH_COMPACT_PX if compact else SEARCH_PX)
+        self.finder.setMaximumWidth(SEARCH_COMPACT_PX if compact else SEARCH_PX)
         self.form.set_narrow(self.width() < NARROW_PX)

@@ -171,10 +171,11 @@ class ProfileForm(QWidget):
         names = [name for name, box in self.boxes.items() if not box.field.words.essential]
         usual = sum(_is_default(self.boxes[name].field, draft) for name in names)
         own = len(names) - usual
-        said = f"{len(names)} settings, all at their defaults" if not own else f"{len(names)} settings, {own} set"
+        said = tr("{number} settings, all at their defaults") if not own else tr("{number} settings, {own} set")
         wrong = sum(name in draft.problems for name in names)
         if wrong:
-            said = f"{len(names)} settings, {wrong} to fix"
+            said = tr("{number} settings, {wrong} to fix")
+        said = said.format(number=len(names), own=own, wrong=wrong)
         self._advanced.note.set_text(said, tone="err" if wrong else "")
 
     def focus_on(self, name: str) -> None:
@@ -198,7 +199,7 @@ def _section(field: SettingField) -> str:
 def _choices(field: SettingField, families: Mapping[str, str]) -> Mapping[str, str]:
     if field.name == "model.family":
         return dict(sorted(families.items(), key=lambda pair: pair[1].lower()))
-    return {value: field.choice_words(value) for value in field.choices}
+    return {value: tr(field.choice_words(value)) for value in field.choices}
 
 
 def _is_default(field: SettingField, draft: ProfileDraft) -> bool:
@@ -209,4 +210,4 @@ def _is_default(field: SettingField, draft: ProfileDraft) -> bool:
 def _in_words(field: SettingField, text: str) -> str:
     if field.kind == "switch":
         return tr("On") if text == "true" else tr("Off")
-    return field.choice_words(text) if field.kind == "choice" else text
+    return tr(field.choice_words(text)) if field.kind == "choice" else text

@@ -148,8 +148,8 @@ class UpdatesCard(Card):
         self.desk = EngineDesk(self)
         self.desk.changed.connect(self._show_engine)
         self._has_looked = False
-        self._icon, self.title = Icon("info", "info", 16), Label("", "strong", wrap=True)
-        self.text = Label("", "small", wrap=True)
+        self._icon, self.headline = Icon("info", "info", 16), Label("", "strong", wrap=True)
+        self.detail = Label("", "small", wrap=True)
         self.bar = ProgressBar(height=6, name=tr("Installing the engine"))
         self.bar.hide()
         self.act = Button("Install", "download")
@@ -166,7 +166,7 @@ class UpdatesCard(Card):
             self._show_environment(watch.report)
 
     def _build(self) -> None:
-        engine = row((column(self.title, self.text, self.bar, gap=3), 1), self.act, self.cancel, gap=8)
+        engine = row((column(self.headline, self.detail, self.bar, gap=3), 1), self.act, self.cancel, gap=8)
         environment = (column(Label(tr("Environment"), "strong"), self.environment, gap=1), 1)
         self.add(
             row(self._icon, (holder(engine), 1), gap=12),
@@ -198,9 +198,9 @@ class UpdatesCard(Card):
     def _show_engine(self) -> None:
         view = self.desk.view
         self._icon.set(view.tone, view.tone)
-        self.title.set_text(view.title)
-        self.text.set_text(view.text)
-        self.text.setVisible(bool(view.text))
+        self.headline.set_text(view.title)
+        self.detail.set_text(view.text)
+        self.detail.setVisible(bool(view.text))
         self.bar.setVisible(view.share is not None)
         if view.share is not None:
             self.bar.show_share(view.share)

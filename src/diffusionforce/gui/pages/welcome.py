@@ -3,6 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from diffusionforce.gui.model import language
 from diffusionforce.gui.model.first_run import STEPS
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.page import Page
@@ -194,4 +195,5 @@ def _padded(widget: QWidget) -> QWidget:
 
 
 def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    # In German a noun keeps its capital.
+    return text[:1].lower() + text[1:] if language.current() == "en" else text

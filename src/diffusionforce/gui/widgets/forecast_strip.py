@@ -1,7 +1,7 @@
 """A forecast in one line: verdict, a meter a card, the time."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QFrame, QLayout
 
 from diffusionforce.gui.model.forecast_strip import StripView
 from diffusionforce.gui.model.language import tr
@@ -11,7 +11,7 @@ from diffusionforce.gui.widgets.chip import Chip
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import add, clear, row
 
-HEIGHT_PX = 44
+HEIGHT_PX, MIN_PX = 44, 300
 
 
 class ForecastStrip(QFrame):
@@ -31,6 +31,9 @@ class ForecastStrip(QFrame):
         self._shown: StripView | None = None
         layout = row(Label(tr("Forecast"), "strong"), gap=12, margins=(12, 0, 8, 0))
         add(layout, self._chip, self._meters, (self.sentence, 1), self.retry)
+        # Its cards must not keep the window from being small; a narrow window has a narrow list beside it.
+        layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
+        self.setMinimumWidth(MIN_PX)
         self.setLayout(layout)
 
     def show_view(self, view: StripView) -> None:

@@ -101,6 +101,7 @@ def make_window(qtbot: QtBot, home: Path) -> Iterator[Callable[..., Window]]:
 
     yield make
     for window in made:
+        window.queue.hold(True)
         session = window.session
         if session is not None and session.child is not None and session.child.is_running:
             session.child.kill()

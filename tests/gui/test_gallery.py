@@ -147,7 +147,7 @@ def test_a_favourite_is_kept_beside_the_run_and_can_be_taken_away(done: Window, 
     gallery.grid.choose(Cell(1, 2))
     qtbot.keyClick(gallery.grid, Qt.Key.Key_F)
     assert Favourites(session.root).paths == ("samples/step-000200-01.png",)
-    assert gallery.bar.favourite.accessibleName() == "Not a favourite"
+    assert gallery.bar.favourite.accessibleName() == "Remove favourite"
     gallery.tabs.choose(FAVOURITES)
     gallery._on_tab(FAVOURITES)
     assert gallery.wall.isVisible() and len(gallery.wall._pictures) == 1

@@ -131,9 +131,11 @@ class GalleryPage(Page):
         """Follow the run of the window, unless the user looks at an earlier one."""
         if self._current is not None:
             self._current.changed.disconnect(self._on_changed)
+            self._current.ended.disconnect(self._fill_runs)
         self._current = session
         if session is not None:
             session.changed.connect(self._on_changed)
+            session.ended.connect(self._fill_runs)
             self._show(session)
 
     def open_run(self, path: Path) -> None:

@@ -45,7 +45,7 @@ class GalleryBar(QFrame):
         """Show another sample."""
         self._step.set_text(step)
         self._prompt.set_text(prompt)
-        self.favourite.set_text("Not a favourite" if is_marked else "Favourite")
+        self.favourite.set_text("Remove favourite" if is_marked else "Favourite")
         self.favourite.allow(is_drawn, reason="It is not drawn yet.")
         self.screen.allow(is_drawn, reason="It is not drawn yet.")
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from diffusionforce.gui.model import words
 from diffusionforce.runs import RunState
-from diffusionforce.wire import Done, End, Failed, Stopped
+from diffusionforce.wire import Done, End, Failed, JobChange, Stopped
 
 Kind: TypeAlias = Literal["done", "stopped", "failed", "crashed", "not_started"]
 
@@ -22,6 +22,7 @@ class Outcome:
         hint: What it means, or what to do.
         detail: Technical text, shown on request.
         step: Last finished step, None when not known.
+        changes: Settings with which the job could be started again.
     """
 
     kind: Kind
@@ -29,6 +30,7 @@ class Outcome:
     hint: str = ""
     detail: str = ""
     step: int | None = None
+    changes: tuple[JobChange, ...] = ()
 
     @property
     def tone(self) -> str:
@@ -69,7 +71,9 @@ def of_message(end: End) -> Outcome:
         kept = "What was learned up to there is saved." if end.lora else "There was nothing to save yet."
         return Outcome(kind="stopped", sentence=kept, step=end.step)
     assert isinstance(end, Failed)
-    return Outcome(kind="failed", sentence=end.sentence, hint=end.hint, detail=end.detail, step=end.step)
+    return Outcome(
+        kind="failed", sentence=end.sentence, hint=end.hint, detail=end.detail, step=end.step, changes=end.changes
+    )
 
 
 def of_state(state: RunState) -> Outcome | None:

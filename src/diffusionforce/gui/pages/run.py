@@ -41,6 +41,7 @@ class RunPlace(QStackedWidget):
             self._live.set_compact(self._compact)
             self._live.gallery_asked.connect(self.gallery_asked)
             self._live.new_run_asked.connect(self.show_plan)
+            self._live.again_asked.connect(self.start_asked)
             self.addWidget(self._live)
         return self._live
 

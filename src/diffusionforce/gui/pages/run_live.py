@@ -1,14 +1,16 @@
 """The Run place while a run goes on, and after it has ended: the same page with another header and another notice."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QSizePolicy
 
+from diffusionforce.errors import UserError
 from diffusionforce.gui.dataset_reading import folder_title
-from diffusionforce.gui.model import measured, words
+from diffusionforce.gui.model import again, measured, words
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import day_and_time, started
 from diffusionforce.gui.pages.page import Header, Page
@@ -32,6 +34,7 @@ from diffusionforce.wire import Command
 
 RIGHT_PX, RIGHT_COMPACT_PX = 348, 316
 CHART_REPAINT_S = 0.5
+LAST_MOMENTS_MS = 100
 MAX_NEW_LINES = 40
 CHIP_LOOKS = {
     "training": ("ok", "play"),
@@ -51,6 +54,8 @@ class RunLivePage(Page):
 
     gallery_asked = Signal()
     new_run_asked = Signal()
+    again_asked = Signal(object)
+    """The job of a run that is to be started again."""
 
     def __init__(self, store: PictureStore, *, ram_bytes: int) -> None:
         super().__init__()
@@ -58,6 +63,7 @@ class RunLivePage(Page):
         self._session: RunSession | None = None
         self._log_count = 0
         self._chart_shown_s = 0.0
+        self._rebalances = False
         self.body.setSpacing(12)
         self.header = Header("", "")
         self.chip = Chip("Starting", "info", "clock")
@@ -82,6 +88,7 @@ class RunLivePage(Page):
         self.notice.stop_confirmed.connect(lambda: self.session.stop())
         self.notice.gallery_asked.connect(self.gallery_asked)
         self.notice.folder_asked.connect(lambda: self._open(self.session.root))
+        self.notice.again_asked.connect(self._start_again)
         self.notice.log_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.tiles = RunTiles()
         self.chart = LineChart()
@@ -92,6 +99,7 @@ class RunLivePage(Page):
         self._device_cards: list[DeviceCard] = []
         self._devices = column(gap=12)
         self.measured = MeasuredCard()
+        self.measured.rebalance_asked.connect(self._rebalance)
         self._build()
 
     @property
@@ -150,11 +158,14 @@ class RunLivePage(Page):
         """Show another session."""
         if self._session is not None:
             self._session.changed.disconnect(self.refresh)
+            self._session.ended.disconnect(self._on_ended)
         self._session = session
         session.changed.connect(self.refresh)
+        session.ended.connect(self._on_ended)
         self.log.forget()
         self._log_count = 0
         self._chart_shown_s = 0.0
+        self._rebalances = False
         self._forget_devices()
         self.notice.reset()
         self.refresh()
@@ -171,6 +182,8 @@ class RunLivePage(Page):
         self._show_timeline(model)
         self._show_devices(model)
         self.measured.show_lines(measured.measured_lines(model), measured.causes(model))
+        may_rebalance = self.session.is_own and model.outcome is None and not model.stop_asked
+        self.measured.rebalance.setVisible(may_rebalance and again.teaches(model))
         self._show_previews(model)
         self._show_log(model)
 
@@ -271,6 +284,30 @@ class RunLivePage(Page):
             # Nobody reads more than that in a tenth of a second, and laying them out would hold up the window.
             lines.insert(0, f"… {words.count(new - len(lines), 'line')} more")
         self.log.add_lines(lines)
+
+    def _rebalance(self) -> None:
+        """Stop the run, which then remembers what it saw, and start it again when it has ended."""
+        self._rebalances = True
+        self.session.stop()
+        self.refresh()
+
+    def _on_ended(self) -> None:
+        result = self.session.model.outcome
+        rebalances, self._rebalances = self._rebalances, False
+        if rebalances and result is not None and result.kind == "stopped":
+            # Later, because others are told of this end, too, before another session takes its place.
+            QTimer.singleShot(0, lambda: self._start_again({}))
+
+    def _start_again(self, settings: Mapping[str, bool | int | float | str]) -> None:
+        if not self.session.is_over:
+            # Its last word is here, and its process is not quite gone.
+            QTimer.singleShot(LAST_MOMENTS_MS, lambda: self._start_again(settings))
+            return
+        try:
+            self.again_asked.emit(again.job_again(self.session.root, settings))
+        except UserError as error:
+            self.session.model.write_log(f"The run cannot be started again. {error}")
+            self.refresh()
 
     def _send(self, command: str) -> None:
         self.session.send(Command.model_validate({"command": command}))

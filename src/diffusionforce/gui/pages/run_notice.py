@@ -5,7 +5,7 @@ import time
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QVBoxLayout, QWidget
 
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import again, words
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.widgets.bars import ProgressBar
@@ -25,6 +25,8 @@ class RunNotice(QWidget):
     gallery_asked = Signal()
     folder_asked = Signal()
     log_asked = Signal()
+    again_asked = Signal(object)
+    """The settings to start the run again with."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,6 +155,7 @@ class RunNotice(QWidget):
             gallery = Button("Open gallery", "grid")
             gallery.clicked.connect(self.gallery_asked)
             actions.append(gallery)
+        actions += [self._offer(offer) for offer in again.offers(model)]
         if result.tone == "err" and result.kind != "not_started":
             log = Button("Open log", "log")
             log.clicked.connect(self.log_asked)
@@ -163,6 +166,11 @@ class RunNotice(QWidget):
         self._banners.addWidget(Banner(result.tone, result.title, text, actions=tuple(actions)))
         if result.detail:
             self._banners.addWidget(DetailCard(result))
+
+    def _offer(self, offer: again.Offer) -> Button:
+        button = Button(offer.label, "play", tip=offer.tip)
+        button.clicked.connect(lambda: self.again_asked.emit(offer.settings))
+        return button
 
     @staticmethod
     def _files_words(model: RunModel) -> str:

@@ -1,9 +1,10 @@
 """Forecast against measured while a run goes on: a small table, and why they differ where they do."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout
 
 from diffusionforce.gui.model.measured import MeasuredLine
+from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, row
@@ -14,6 +15,8 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 class MeasuredCard(Card):
     """Shows a line for each device and for the time of a step; it is not there while nothing was forecast."""
 
+    rebalance_asked = Signal()
+
     def __init__(self) -> None:
         super().__init__(padding=14, gap=8)
         self._table = QGridLayout()
@@ -23,7 +26,12 @@ class MeasuredCard(Card):
         self._causes = QVBoxLayout()
         self._causes.setSpacing(6)
         self._state: tuple[tuple[MeasuredLine, ...], tuple[str, ...]] = ((), ())
-        self.add(Label("Forecast against measured", "strong"), self._table, self._causes)
+        self.rebalance = Button(
+            "Stop and rebalance", "play", size="small", tip="Starts this run again, shared out by what was seen"
+        )
+        self.rebalance.clicked.connect(self.rebalance_asked)
+        self.rebalance.hide()
+        self.add(Label("Forecast against measured", "strong"), self._table, self._causes, row(self.rebalance, None))
         self.hide()
 
     def show_lines(self, lines: tuple[MeasuredLine, ...], causes: tuple[str, ...]) -> None:

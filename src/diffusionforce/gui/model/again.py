@@ -1,0 +1,60 @@
+"""Starting a run again: what is offered when it has ended, and the job for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.job import Job, changed, read_job
+from diffusionforce.runs import RunFolder, new_run_dir
+
+MOST_OFFERS = 2
+REBALANCE = "Start again as measured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """One way to start a run again.
+
+    Attributes:
+        label: For a button.
+        tip: What comes of it, empty where the label says it.
+        settings: New values by the dotted names of settings; empty leaves all as they are.
+    """
+
+    label: str
+    tip: str = ""
+    settings: Mapping[str, bool | int | float | str] = field(default_factory=dict[str, bool | int | float | str])
+
+
+def offers(model: RunModel) -> tuple[Offer, ...]:
+    """Return how a run that has ended may be started again: with what would help, or with what it taught."""
+    result = model.outcome
+    if result is None:
+        return ()
+    if result.changes:
+        return tuple(
+            Offer(label=f"Start again: {one.words.partition(' (')[0]}", tip=one.words, settings=one.settings)
+            for one in result.changes[:MOST_OFFERS]
+        )
+    return (Offer(label=REBALANCE, tip="Blocks are shared out anew, with what was seen."),) if teaches(model) else ()
+
+
+def teaches(model: RunModel) -> bool:
+    """Whether a run went so far from its forecast that the next one of its kind will be planned in another way."""
+    return model.compared is not None and bool(model.compared.causes)
+
+
+def job_again(root: Path, settings: Mapping[str, bool | int | float | str]) -> Job:
+    """Return the job of a run, to be done again in a folder of its own.
+
+    Args:
+        root: Folder of the run.
+        settings: New values by the dotted names of settings.
+
+    Raises:
+        UserError: The job cannot be read, or a value is refused.
+    """
+    job = read_job(RunFolder(root).job_path)
+    profile = changed(job.profile, settings, origin="What would help") if settings else job.profile
+    return job.model_copy(update={"profile": profile, "run_dir": new_run_dir(job.profile_name)})

@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, theme
-from diffusionforce.gui.model import first_run, language
+from diffusionforce.gui.model import first_run, hub_token, language
+from diffusionforce.gui.pages.settings_cards import KEPT_KEY
 from diffusionforce.gui.pages.welcome import SEEN_KEY
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
@@ -43,6 +44,9 @@ def main(run: Path | None = None) -> int:
     window = Window(preferences)
     sys.excepthook = _show_bug
     window.show()
+    if preferences.text(KEPT_KEY):
+        # The key store may take its time, or ask for a password.
+        background.run(window, hub_token.look, done=lambda _state: None, failed=lambda _error: None)
     run = run or running_run()
     if run is not None:
         window.open_run(run.absolute())

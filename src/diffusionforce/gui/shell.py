@@ -153,7 +153,7 @@ class Window(QWidget):
         return page
 
     def _build_profiles(self) -> ProfilesPage:
-        page = ProfilesPage(self.preferences)
+        page = ProfilesPage(self.preferences, is_training=self._is_training)
         page.use_asked.connect(self._use_profile)
         return page
 

@@ -116,8 +116,13 @@ def test_options_of_the_engine_keep_their_types():
     profile = recorded.profile()
     model = profile.model.model_copy(update={"engine": "musubi", "family": "flux2-klein-9b"})
     draft = ProfileDraft(profile.model_copy(update={"model": model}))
-    draft.set_text("advanced", 'blocks = 4\nflag = true\nname = "x"\nrates = [1.5, 2.0]')
+    draft.set_text("advanced", 'zzz = 4\nflag = true\nname = "x"\nrates = [1.5, 2.0]')
     assert draft.profile is not None
-    assert draft.profile.advanced == {"blocks": 4, "flag": True, "name": "x", "rates": [1.5, 2.0]}
+    assert draft.profile.advanced == {"zzz": 4, "flag": True, "name": "x", "rates": [1.5, 2.0]}
+    assert draft.cautions["advanced"] == "zzz is no option of the engine"
+    draft.set_text("advanced", "blocks_to_swp = 3")
+    assert draft.cautions["advanced"] == "blocks_to_swp is no option of the engine. Did you mean blocks_to_swap?"
+    draft.set_text("advanced", "blocks_to_swap = 3")
+    assert "advanced" not in draft.cautions
     draft.set_text("advanced", "[table]\nx = 1")
     assert "Table has to be true or false" in draft.problems["advanced"]

@@ -1,6 +1,6 @@
 """Values that are allowed and yet unlikely to be meant: said in amber beside the field, never in the way of saving."""
 
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import engine_options, words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_fields import plain_number
 from diffusionforce.job import Profile
@@ -23,6 +23,7 @@ def of(profile: Profile, *, usual: Profile) -> dict[str, str]:
         "checkpoints.every_steps": _too_late(profile.checkpoints.every_steps, profile),
         "training.warmup_steps": _warmup(profile),
         "samples.prompts": _prompts(profile),
+        "advanced": engine_options.caution(profile.advanced),
     }
     return {name: sentence for name, sentence in found.items() if sentence}
 

@@ -34,8 +34,15 @@ class ProfilesPage(Page):
 
     use_asked = Signal(str)
 
-    def __init__(self, preferences: Preferences) -> None:
+    def __init__(self, preferences: Preferences, *, is_training: Callable[[], bool]) -> None:
+        """Build the page.
+
+        Args:
+            preferences: What the window remembers.
+            is_training: Whether a run goes on in this window.
+        """
         super().__init__()
+        self._is_training = is_training
         self.body.setContentsMargins(0, 0, 0, 0)
         self._preferences = preferences
         self.items: tuple[ShelfItem, ...] = ()
@@ -182,7 +189,8 @@ class ProfilesPage(Page):
         self.toasts.say("err", error.sentence, error.hint)
 
     def _save(self) -> None:
-        self._save_then(lambda: self.toasts.say("ok", tr("Saved"), f"{self._name}.toml"))
+        kept = tr("The run that goes on keeps its settings.") if self._is_training() else ""
+        self._save_then(lambda: self.toasts.say("ok", tr("Saved"), kept or f"{self._name}.toml"))
 
     def _save_then(self, then: Callable[[], object]) -> None:
         draft, name = self.draft, self._name

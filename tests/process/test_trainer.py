@@ -340,6 +340,17 @@ def fill(place: Path) -> None:
                 size //= 2
 
 
+def test_a_pause_asked_before_the_run_greets_is_told_after_it(tmp_path: Path):
+    # Symptom: the run stood still without a word, and the window said that it would pause after this step.
+    with trainer(small_job(tmp_path, steps=3)) as process:
+        process.send(encode(Command(command="pause")))
+        kinds = [message.kind for message in process.messages_until("paused")]
+        assert kinds[0] == "hello"
+        process.send(encode(Command(command="resume")))
+        messages, code = process.finish()
+    assert code == 0 and isinstance(messages[-1], Done)
+
+
 def test_whoever_did_not_start_a_run_pauses_and_stops_it_through_its_folder(tmp_path: Path):
     # Symptom: a run left in the background could not be stopped from the window that was opened on it.
     job = small_job(tmp_path, steps=MANY)

@@ -34,6 +34,15 @@ class TrainerProcess:
         """Return the next message of a kind."""
         return next(message for message in self.messages() if message.kind == kind)
 
+    def messages_until(self, kind: str) -> list[Message]:
+        """Return what the process says up to the next message of a kind, that one included."""
+        said: list[Message] = []
+        for message in self.messages():
+            said.append(message)
+            if message.kind == kind:
+                break
+        return said
+
     def send(self, line: bytes) -> None:
         """Write to the standard input of the process."""
         assert self.process.stdin is not None

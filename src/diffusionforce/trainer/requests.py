@@ -63,6 +63,11 @@ class Requests:
         self._stop.set()
 
     @property
+    def stop_asked(self) -> bool:
+        """Whether a stop was asked for. Whoever asks here does not wait while the run is to pause."""
+        return self._stop.is_set()
+
+    @property
     def stop_requested(self) -> bool:
         """Whether the run should end after the current step, keeping what it has.
 

@@ -90,7 +90,7 @@ class Session:
         engine = self._load_engine(job.profile)
         engine.check(job)
         planned = self._make_plan(job)
-        if self._requests.stop_requested:
+        if self._requests.stop_asked:  # A pause waits for the engine: before `hello` nobody could be told of it.
             return Stopped(step=0)
         folder = self._open_folder(job)
         self._report(_hello(job))

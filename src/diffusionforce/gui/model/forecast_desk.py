@@ -158,5 +158,5 @@ def key_of(job: Job, *, machine: str, num_pictures: int) -> str:
     for section, names in _INDIFFERENT.items():
         profile[section] = {name: value for name, value in profile[section].items() if name not in names}
     profile["has_samples"] = bool(job.profile.samples.prompts)
-    parts = [profile, str(job.dataset_dir), num_pictures, machine]
+    parts = [profile, job.way, str(job.dataset_dir), num_pictures, machine]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -25,6 +25,7 @@ class WayLine:
     """One way as it is shown.
 
     Attributes:
+        name: Its words in the forecast, by which it can be asked for.
         title: Its kind, `Split + swap`.
         details: What else tells it from the others, `bf16, 4 micro-batches`.
         fits: Whether it would work.
@@ -35,6 +36,7 @@ class WayLine:
         reason: Why it is where it is in the list, and what it lacks.
     """
 
+    name: str
     title: str
     details: str
     fits: bool
@@ -90,6 +92,7 @@ def _line(forecast: Forecast, way: Way, *, longest_s: float) -> WayLine:
     title, details = _title_and_details(way)
     is_timed = way.fits and way.step_s is not None and longest_s > 0
     return WayLine(
+        name=way.words,
         title=title,
         details=details,
         fits=way.fits,

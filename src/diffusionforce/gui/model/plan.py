@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ class Plan:
         dataset: What the folder holds; None until it has been read.
         dataset_problem: Why the folder cannot be used.
         trigger_choice: The word that the user wants to call the subject by; empty takes the one that is found.
+        way: Words of the way to train that the user has picked; empty takes the fastest that fits.
         output: The run folder; None makes a new one among the others.
         memory: What is known of the memory that the run will need.
         readiness: Whether engine and files of a real model are here.
@@ -55,6 +57,7 @@ class Plan:
     dataset: "Dataset | None" = None
     dataset_problem: UserError | None = None
     trigger_choice: str = ""
+    way: str = ""
     output: Path | None = None
     memory: ForecastStatus = field(default_factory=ForecastStatus)
     readiness: ReadinessView = field(default_factory=ReadinessView)
@@ -64,6 +67,7 @@ class Plan:
         """Choose a profile; a dataset that only the last profile named is forgotten."""
         self.profile_name, self.profile, self.profile_problem = name, profile, None
         self.profile_dir = profile_dir
+        self.way = ""
         self._suggested = None
         self._forget_dataset()
 
@@ -78,6 +82,15 @@ class Plan:
             warmup = min(self.profile.training.warmup_steps, steps)
             edits = {"training.steps": steps, "training.warmup_steps": warmup}
             self.profile = changed(self.profile, edits, origin="Steps")
+
+    def change_settings(self, settings: Mapping[str, bool | int | float | str]) -> None:
+        """Change settings of this run alone; those that the profile does not take stay as they are."""
+        if self.profile is None:
+            return
+        try:
+            self.profile = changed(self.profile, settings, origin="What would help")
+        except UserError as problem:
+            self.profile_problem = problem
 
     def choose_trigger(self, word: str) -> None:
         """Choose the word that calls the subject of this dataset; empty takes the one that is found."""
@@ -218,6 +231,7 @@ class Plan:
             dataset_dir=folder,
             held_out_dir=self.held_out_dir,
             run_dir=self.output_dir,
+            way=self.way,
         )
 
     def _engine_check(self) -> Check:

@@ -29,9 +29,12 @@ from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.gui.widgets.picture_strip import PictureStrip
 from diffusionforce.job import find_profile, read_profile, with_absolute_weights
 from diffusionforce.rig import RigReport
+from diffusionforce.wire import JobChange
 
 RIGHT_PX, RIGHT_COMPACT_PX = 352, 304
 READ_DELAY_MS = 60
+MOST_CHANGES = 2
+"""Of other settings that would fit, each with a button."""
 
 
 class RunPlanPage(Page):
@@ -73,6 +76,7 @@ class RunPlanPage(Page):
         self.forecaster = Forecaster(self)
         self.forecast = ForecastCard()
         self.ways = WaysCard()
+        self.ways.way_picked.connect(self._on_way_picked)
         self.forecaster.changed.connect(self._on_forecast)
         self.readiness = ReadinessDesk(self)
         self.readiness.changed.connect(self._on_readiness)
@@ -270,7 +274,7 @@ class RunPlanPage(Page):
         return is_new
 
     def _show_notice(self) -> None:
-        notices: list[tuple[str, str, str, ReadinessView | None]] = []
+        notices: list[tuple[str, str, str, ReadinessView | tuple[JobChange, ...] | None]] = []
         problem, tone = self.plan.dataset_problem, "err"
         refusal = self.plan.refusal()
         if refusal is not None:
@@ -281,16 +285,18 @@ class RunPlanPage(Page):
             notices.append((tone, problem.sentence, text, lacking))
         forecast = self.plan.memory.current
         if forecast is not None and forecast.refusal:
-            notices.append(("err", *plan_words.memory_refusal(forecast), None))
+            notices.append(("err", *plan_words.memory_refusal(forecast), forecast.changes[:MOST_CHANGES]))
         if self._is_new("notices", notices):
             clear(self._notice)
             for tone, title, text, lacking in notices:
                 self._notice.addWidget(Banner(tone, title, text, actions=self._remedies(lacking)))
 
-    def _remedies(self, lacking: ReadinessView | None) -> tuple[Button, ...]:
-        """The buttons for what is lacking: to bring it, or to copy the command that does."""
+    def _remedies(self, lacking: ReadinessView | tuple[JobChange, ...] | None) -> tuple[Button, ...]:
+        """The buttons for what is lacking: to bring it, to copy the command that does, to do with other settings."""
         if lacking is None:
             return ()
+        if isinstance(lacking, tuple):
+            return tuple(map(self._change, lacking))
         if lacking.button:
             bring = Button(lacking.button, "download", kind="primary")
             bring.clicked.connect(self.readiness.bring)
@@ -301,10 +307,19 @@ class RunPlanPage(Page):
             return (copy,)
         return ()
 
+    def _change(self, change: JobChange) -> Button:
+        button = Button(f"Take {change.words.partition(' (')[0]}", tip=change.words)
+        button.clicked.connect(lambda: self._on_change_taken(change))
+        return button
+
+    def _on_change_taken(self, change: JobChange) -> None:
+        self.plan.change_settings(change.settings)
+        self.refresh()
+
     def _show_forecast(self) -> None:
         memory = self.plan.memory
         self.forecast.show_status(memory)
-        self.ways.show_status(memory)
+        self.ways.show_status(memory, picked=self.plan.way)
 
     def _show_events(self) -> None:
         events = plan_words.what_will_happen(self.plan)
@@ -376,6 +391,10 @@ class RunPlanPage(Page):
             line = holder(row(Icon(check.tone, check.tone, 15), (text, 1)))
             line.setToolTip(f"{check.text}. {check.hint}".strip())
             self._checks.addWidget(line)
+
+    def _on_way_picked(self, name: str) -> None:
+        self.plan.way = name
+        self.refresh()
 
     def _on_steps_changed(self, steps: int) -> None:
         self.plan.set_steps(steps)

@@ -1,5 +1,6 @@
 """The ways to train compared, in the plan of a run."""
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout
 
 from diffusionforce.gui.model import forecast_ways, words
@@ -15,6 +16,9 @@ from diffusionforce.wire.forecast import Forecast
 class WaysCard(Card):
     """Lists the best way of each kind; those with other number formats of the weights unfold."""
 
+    way_picked = Signal(str)
+    """The name of a way that is to be taken; empty takes the fastest again."""
+
     def __init__(self) -> None:
         super().__init__("How it can run", gap=8)
         self._rows = QVBoxLayout()
@@ -24,16 +28,22 @@ class WaysCard(Card):
         self._source = Label("", "muted", wrap=True)
         self._forecast: Forecast | None = None
         self._is_open = False
+        self._picked = ""
         self.add(self._rows, row(self._fold, None), self._source)
         self.hide()
 
-    def show_status(self, status: ForecastStatus) -> None:
-        """Show the ways of a forecast; the card is not there while there is nothing to compare."""
+    def show_status(self, status: ForecastStatus, *, picked: str = "") -> None:
+        """Show the ways of a forecast; the card is not there while there is nothing to compare.
+
+        Args:
+            status: What is known of the present choice.
+            picked: Name of the way that the user has picked, if any.
+        """
         forecast = status.forecast
         self.setVisible(forecast is not None and len(forecast.ways) > 1)
-        if forecast is not self._forecast:
-            self._forecast = forecast
-            self._is_open = False
+        if forecast is not self._forecast or picked != self._picked:
+            self._is_open &= picked != self._picked
+            self._forecast, self._picked = forecast, picked
             self._show()
 
     def _show(self) -> None:
@@ -43,7 +53,9 @@ class WaysCard(Card):
             return
         few, many = forecast_ways.best_of_each_kind(forecast), forecast_ways.best_of_each_format(forecast)
         for line in forecast_ways.lines(forecast, many if self._is_open else few):
-            self._rows.addWidget(WayRow(line))
+            way = WayRow(line, is_picked=bool(self._picked) and line.name == self._picked)
+            way.picked.connect(self.way_picked)
+            self._rows.addWidget(way)
         self._fold.setVisible(len(many) > len(few))
         self._fold.set_text(
             "Show the best of each kind" if self._is_open else "Show other weights",

@@ -1,9 +1,11 @@
 """One way to train, as a row of the list that compares them."""
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame
 
 from diffusionforce.gui.model.forecast_ways import WayLine
 from diffusionforce.gui.widgets.bars import ProgressBar
+from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.chip import Chip
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
@@ -12,9 +14,17 @@ SPEED_BAR_PX = 48
 
 
 class WayRow(QFrame):
-    """Shows a `WayLine`: what it is, how fast, why."""
+    """Shows a `WayLine`: what it is, how fast, why.
 
-    def __init__(self, line: WayLine) -> None:
+    Args:
+        line: The way.
+        is_picked: Whether the user has picked it.
+    """
+
+    picked = Signal(str)
+    """Its name, where it is to be taken; empty where the choice is to be taken back."""
+
+    def __init__(self, line: WayLine, *, is_picked: bool = False) -> None:
         super().__init__()
         self.setObjectName("way")
         self.setProperty("best", "1" if line.is_recommended else "")
@@ -23,7 +33,7 @@ class WayRow(QFrame):
         tone = "" if line.fits else "err"
         head = row(Label(line.title, "strong" if line.fits else "body2"), gap=8)
         if line.is_recommended:
-            head.addWidget(Chip("Recommended", "primary"))
+            head.addWidget(Chip("Your choice" if is_picked else "Recommended", "primary"))
         elif line.relation:
             head.addWidget(Label(line.relation, "muted"))
         head.addStretch(1)
@@ -36,6 +46,11 @@ class WayRow(QFrame):
             bar.setFixedWidth(SPEED_BAR_PX)
             bar.show_share(line.time_share, tone="focus" if line.is_recommended else "text3")
             details.addWidget(bar)
+        if is_picked or (line.fits and not line.is_recommended):
+            take = Button("Take the fastest" if is_picked else "Take", kind="ghost", size="small")
+            take.setAccessibleName(take.text() if is_picked else f"Take {line.name}")
+            take.clicked.connect(lambda: self.picked.emit("" if is_picked else line.name))
+            details.addWidget(take)
         layout = column(gap=2, margins=(12, 8, 12, 9))
         add(layout, head, details)
         if line.reason:

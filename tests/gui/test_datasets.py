@@ -220,6 +220,17 @@ def test_what_the_model_will_see_is_told(page: DatasetsPage, qtbot: QtBot, pictu
     assert page.shapes.bars.accessibleDescription().startswith("4 : 3: 6, 25 % cut off")
 
 
+def test_what_a_picture_is_made_from_is_shown(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    (pictures / "control").mkdir()
+    for name in ("hills_0", "hills_1_0", "hills_1_1"):
+        broken_dataset.scene(3).save(pictures / "control" / f"{name}.png")
+    open_folder(page, pictures, qtbot)
+    choose_file(page, "hills_1.png")
+    assert page.inspector.source.accessibleName() == "hills_1_0.png, hills_1_1.png"
+    choose_file(page, "hills_3.png")
+    assert page.inspector.source_note.text() == "nothing in the folder control"
+
+
 def test_a_search_finds_in_names_and_captions(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
     qtbot.keyClick(page, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
@@ -238,6 +249,26 @@ def test_arrow_keys_move_through_the_files(page: DatasetsPage, qtbot: QtBot, pic
     assert page.grid.choice.current == 5
     qtbot.keyClick(page.grid, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert page.inspector.bulk_title.text() == "6 files chosen"
+
+
+def test_chosen_files_are_set_aside_and_brought_back(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    page.grid.choose(1)
+    page.grid.choose(2, spans=True)
+    gone = [row.path for row in page.grid.chosen_rows]
+    qtbot.keyClick(page.grid, Qt.Key.Key_Delete)
+    wait_ready(page, qtbot)
+    assert len(page.grid.rows) == 4
+    assert not any(path.exists() or path.with_suffix(".txt").exists() for path in gone)
+    qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    assert all(path.exists() and path.with_suffix(".txt").exists() for path in gone)
+
+
+def test_pictures_that_look_alike_are_shown_side_by_side(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
+    open_folder(page, broken_dataset.make(tmp_path / "broken"), qtbot)
+    qtbot.mouseClick(finding_rows(page)["near_duplicate"].show_files, Qt.MouseButton.LeftButton)
+    assert [row.path.name for row in page.grid.rows] == ["alike_a.png", "alike_b.jpg"]
 
 
 def test_a_dropped_folder_is_opened(page: DatasetsPage, qtbot: QtBot, pictures: Path):
@@ -303,6 +334,13 @@ def test_a_check_can_be_cancelled(page: DatasetsPage, qtbot: QtBot, pictures: Pa
     qtbot.mouseClick(page.again, Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
     assert page.desk.table.is_checked
+
+
+def test_a_check_ends_with_the_window(window: Window, page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    page.choose(str(pictures))
+    qtbot.waitUntil(lambda: bool(page.desk.folders), timeout=WAIT_MS)
+    window.close()
+    assert not page.desk.is_checking
 
 
 class Turns:

@@ -9,7 +9,7 @@ from diffusionforce.datasets.records import Checked, Checking, FileFacts, FileFi
 from diffusionforce.errors import DatasetError, UserError
 from diffusionforce.wire import Failed, child_environment
 
-LINES_A_TURN = 150
+LINES_A_TURN = 60
 END_WAIT_MS = 3000
 
 

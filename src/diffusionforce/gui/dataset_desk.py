@@ -3,9 +3,10 @@
 Views listen to its signals and ask it for deeds; nothing here draws.
 """
 
+import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from diffusionforce.datasets.captions import caption_path, keep_original, write_caption
+from diffusionforce.datasets.findings import Kind
 from diffusionforce.datasets.records import FileFinding
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.errors import DatasetError, UserError
@@ -23,12 +25,25 @@ from diffusionforce.gui.model.caption_book import CaptionBook, Change
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
 
+CONTROL_DIR = "control"
+"""Folder with what pictures are made from, for models that change pictures."""
+
+_CHOSEN = Kind(
+    key="chosen",
+    group="note",
+    title=("1 file chosen", "{n} files chosen"),
+    meaning="Chosen by hand.",
+    repair="set_aside",
+    action="Set aside",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Opened:
     folders: tuple[SetFolder, ...]
     table: DatasetTable
     repairs: list[tuple[Path, str]]
+    controls: dict[Path, dict[str, list[Path]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +91,7 @@ class DatasetDesk(QObject):
         self._is_stopped = False
         self._outbox = _Outbox()
         self._missing: list[Path] | None = None
+        self._controls: dict[Path, dict[str, list[Path]]] = {}
 
     @property
     def title(self) -> str:
@@ -105,6 +121,11 @@ class DatasetDesk(QObject):
         if self._missing is None:
             self._missing = self.book.without(self.trigger, self.table.captioned)
         return self._missing
+
+    def controls_of(self, picture: Path) -> list[Path] | None:
+        """Return what a picture is made from, for models that change pictures; None where the folder has no such."""
+        found = self._controls.get(picture.parent)
+        return found.get(picture.stem, []) if found is not None else None
 
     def open(self, choice: str) -> None:
         """Open a dataset: its names at once, its findings when the check has them."""
@@ -150,7 +171,7 @@ class DatasetDesk(QObject):
     def _on_listed(self, asked: int, found: _Opened) -> None:
         if asked != self._asked:
             return
-        self.folders = found.folders
+        self.folders, self._controls = found.folders, found.controls
         self._steps = [(root, action) for root, action in found.repairs] if not self.is_read_only else []
         self.table = found.table
         self._start_check(asked)
@@ -203,6 +224,12 @@ class DatasetDesk(QObject):
             self.stop()
             self.problem = error
             self.changed.emit()
+
+    def set_aside(self, rows: Sequence[Row]) -> None:
+        """Move files that the user chose into the originals."""
+        findings = tuple(FileFinding(what="chosen", name=row.facts.name) for row in rows)
+        if rows:
+            self.repair(FindingLine(kind=_CHOSEN, rows=tuple(rows), findings=findings))
 
     def repair(self, line: FindingLine, *, only: Row | None = None) -> None:
         """Repair all files of a finding, or one of them, then check again."""
@@ -338,12 +365,15 @@ def _list(library: DatasetLibrary, choice: str) -> _Opened:
     folders = library.folders(choice)
     paths: list[Path] = []
     repairs: list[tuple[Path, str]] = []
+    controls: dict[Path, dict[str, list[Path]]] = {}
     for folder in folders:
         root = Path(folder.path)
         shown = PICTURE_SUFFIXES | OTHER_MEDIA_SUFFIXES
         paths += [path for path in folder_files(root)[0] if path.suffix.lower() in shown]
         repairs += [(root, done.action) for done in Workshop(root).done()]
-    return _Opened(folders=folders, table=DatasetTable.listed(paths).prepare(), repairs=repairs)
+        if (root / CONTROL_DIR).is_dir():
+            controls[root] = by_stem(folder_files(root / CONTROL_DIR)[0])
+    return _Opened(folders=folders, table=DatasetTable.listed(paths).prepare(), repairs=repairs, controls=controls)
 
 
 def _take_in(results: list[Any], own_trigger: str) -> _TakenIn:
@@ -359,6 +389,15 @@ def _take_in(results: list[Any], own_trigger: str) -> _TakenIn:
         missing=CaptionBook(captions).without(trigger, table.captioned),
         num_media=sum(row.facts.media in {"picture", "clip"} for row in table.rows),
     )
+
+
+def by_stem(files: Iterable[Path]) -> dict[str, list[Path]]:
+    """Return control pictures by the name of the picture that is made from them; `fox_1` is one more for `fox`."""
+    found: dict[str, list[Path]] = {}
+    for path in files:
+        for stem in {path.stem, re.sub(r"_\d+$", "", path.stem)}:
+            found.setdefault(stem, []).append(path)
+    return found
 
 
 class _Outbox:

@@ -5,6 +5,7 @@ that came last: handing every single one to a thread would cost the window more 
 """
 
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ MAX_KEPT = 800
 MAX_WAITING = 120
 EDGE_PX, LARGE_PX = 320, 960
 RADIUS_PX = 6
+REST_S = 0.004
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ class Thumbnails(QObject):
                 wish, _ = self._waiting.popitem()
                 self._making.add(wish)
             background.tell(self, self._on_made, (wish, _make(wish)))
+            # The window paints meanwhile: a thread that never rests makes it wait for the interpreter.
+            time.sleep(REST_S)
 
     def _on_made(self, made: tuple[_Wish, QImage]) -> None:
         wish, image = made

@@ -175,14 +175,26 @@ class DatasetTable:
         Args:
             filter_: Which group.
             sort: Which order.
-            what: Only files with a finding of this kind; empty for all.
+            what: Only files with a finding of this kind, each behind the files that it is about; empty for all.
             search: Only files with this in name or caption; small letters stand for capitals.
         """
+        if what:
+            return self._of_kind(what)
         asked = (filter_, sort, what, search.casefold().strip())
         if asked not in self._picked:
-            rows = [row for row in self.rows if _passes(row, filter_, what, asked[3])]
+            rows = [row for row in self.rows if _passes(row, filter_, asked[3])]
             self._picked[asked] = sorted(rows, key=_SORT_KEYS[sort])
         return self._picked[asked]
+
+    def _of_kind(self, what: str) -> list[Row]:
+        line = next((line for line in self.lines() if line.kind.key == what), None)
+        if line is None:
+            return []
+        found: dict[Path, Row] = {}
+        for row, finding in sorted(zip(line.rows, line.findings, strict=True), key=lambda pair: pair[1].related):
+            others = (self.row_of(row.path.parent / name) for name in finding.related)
+            found |= {each.path: each for each in (*others, row) if each is not None}
+        return list(found.values())
 
     def lines(self) -> list[FindingLine]:
         """Return the findings by kind, the worst first."""
@@ -264,9 +276,7 @@ def _with_caption(row: Row, texts: Mapping[Path, str]) -> Row:
     return replace(row, facts=facts, findings=tuple(findings))
 
 
-def _passes(row: Row, filter_: Filter, what: str, search: str) -> bool:
-    if what and all(finding.what != what for finding in row.findings):
-        return False
+def _passes(row: Row, filter_: Filter, search: str) -> bool:
     if filter_ != "all" and all(KINDS[finding.what].group != filter_ for finding in row.findings):
         return False
     return not search or search in row.path.name.casefold() or search in row.facts.caption.casefold()

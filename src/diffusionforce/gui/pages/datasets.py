@@ -169,6 +169,7 @@ class DatasetsPage(Page):
         self._searching.timeout.connect(self._fill)
         self.search.textChanged.connect(lambda _text: self._searching.start())
         self.grid.chosen.connect(lambda: self.inspector.show_rows(self.grid.chosen_rows))
+        self.grid.deleted.connect(self.inspector.set_aside)
         self.inspector.stepped.connect(self.grid.step)
         self.inspector.size_changed.connect(self.shapes.refresh)
         for keys, deed in (
@@ -372,8 +373,10 @@ class DatasetsPage(Page):
         self.choose(folders[0])
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Save what was typed."""
+        """Save what was typed; end a check when the window closes."""
         self.inspector.save()
+        if not self.window().isVisible():
+            self.desk.stop()
         super().hideEvent(event)
 
     def set_compact(self, compact: bool) -> None:

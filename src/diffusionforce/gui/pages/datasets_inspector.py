@@ -1,5 +1,7 @@
 """The chosen file: what the model will see of it, its caption to edit, what was found about it."""
 
+from pathlib import Path
+
 from PySide6.QtCore import QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QPlainTextEdit, QVBoxLayout, QWidget
@@ -34,6 +36,7 @@ class Inspector(QFrame):
         self.setFixedWidth(WIDTH_PX)
         self._desk, self._thumbnails = desk, thumbnails
         self._row: Row | None = None
+        self._rows: list[Row] = []
         self._size = training_size.USUAL
         self._original = ""
         self._saving = QTimer(self)
@@ -50,6 +53,10 @@ class Inspector(QFrame):
         self.name = Elided("", "section", mode=Qt.TextElideMode.ElideMiddle)
         self.before = Button("", "chev-left", kind="ghost", size="small", tip="Previous (Alt+Up)")
         self.after = Button("", "chev-right", kind="ghost", size="small", tip="Next (Alt+Down)")
+        self.aside = Button("", "trash", kind="ghost", size="small", tip="Set aside (Del): into the folder originals")
+        self.aside.clicked.connect(self.set_aside)
+        self.aside_all = Button("Set aside", "trash", tip="Moves the files into the folder originals (Del)")
+        self.aside_all.clicked.connect(self.set_aside)
         self.before.setShortcut("Alt+Up")
         self.after.setShortcut("Alt+Down")
         self.before.clicked.connect(lambda: self.stepped.emit(-1))
@@ -75,6 +82,8 @@ class Inspector(QFrame):
         self._found = column(gap=8)
         self.alike = AlikeStrip(self._thumbnails)
         self.alike_note = Label("", "muted")
+        self.source = AlikeStrip(self._thumbnails)
+        self.source_note = Label("", "muted")
         self.bulk = BulkEdit(self._desk)
         self.bulk_title = Label("", "section")
 
@@ -89,6 +98,9 @@ class Inspector(QFrame):
         self._alike_holder = holder(
             column(hairline(), row(Label("Same shape", "strong"), self.alike_note, None), self.alike, gap=8)
         )
+        self._source_holder = holder(
+            column(hairline(), row(Label("Made from", "strong"), self.source_note, None), self.source, gap=8)
+        )
         self._caption_part = holder(
             column(
                 hairline(),
@@ -101,11 +113,12 @@ class Inspector(QFrame):
             )
         )
         one = column(
-            row((self.name, 1), self.before, self.after, gap=2),
+            row((self.name, 1), self.aside, self.before, self.after, gap=2),
             seen,
             self.crop,
             facts,
             self._found_holder,
+            self._source_holder,
             self._caption_part,
             self._alike_holder,
             None,
@@ -113,7 +126,15 @@ class Inspector(QFrame):
         )
         self._one = holder(one)
         self._many = holder(
-            column(self.bulk_title, Label("Edit their captions together", "small"), self.bulk, None, gap=9)
+            column(
+                self.bulk_title,
+                Label("Edit their captions together", "small"),
+                self.bulk,
+                hairline(),
+                row(self.aside_all, None),
+                None,
+                gap=9,
+            )
         )
         self._none = Label("Choose a picture to see what the model will see of it.", "body2", wrap=True)
         inside = column(self._one, self._many, self._none, None, gap=0, margins=(16, 18, 14, 12))
@@ -147,7 +168,10 @@ class Inspector(QFrame):
     def show_rows(self, rows: list[Row]) -> None:
         """Show one row, several, or none."""
         self.save()
+        self._rows = rows
         self._row = rows[0] if len(rows) == 1 else None
+        for button in (self.aside, self.aside_all):
+            button.allow(self._desk.can_repair, reason="It comes with the app and stays as it is.")
         self._one.setVisible(len(rows) == 1)
         self._many.setVisible(len(rows) > 1)
         self._none.setVisible(not rows)
@@ -158,6 +182,12 @@ class Inspector(QFrame):
         if self._row is not None:
             self._show_row(self._row)
 
+    def set_aside(self) -> None:
+        """Move the chosen files into the originals."""
+        self.save()
+        if self._desk.can_repair:
+            self._desk.set_aside(self._rows)
+
     def _show_row(self, shown: Row) -> None:
         self.name.set_text(shown.path.name)
         self._show_picture()
@@ -167,6 +197,11 @@ class Inspector(QFrame):
         self._take_caption()
         self._show_coverage()
         self._show_alike(shown)
+        sources = self._desk.controls_of(shown.path)
+        self._source_holder.setVisible(sources is not None and has_caption)
+        self.source.setVisible(bool(sources))
+        self.source.show_paths((sources or [])[:NUM_ALIKE])
+        self.source_note.set_text("" if sources else "nothing in the folder control")
 
     def _show_picture(self) -> None:
         shown = self._row
@@ -212,7 +247,7 @@ class Inspector(QFrame):
     def _show_alike(self, shown: Row) -> None:
         number, alike = self._desk.table.same_shape(shown, most=NUM_ALIKE) if shown.facts.is_used else (0, [])
         self.alike_note.set_text(words.count(number, "other"))
-        self.alike.show_rows(alike)
+        self.alike.show_paths([row.path for row in alike])
         self._alike_holder.setVisible(bool(alike))
 
     def _take_caption(self) -> None:
@@ -309,23 +344,23 @@ class AlikeStrip(QWidget):
     def __init__(self, thumbnails: Thumbnails) -> None:
         super().__init__()
         self._thumbnails = thumbnails
-        self._rows: list[Row] = []
+        self._paths: list[Path] = []
         self.setFixedHeight(48)
         thumbnails.arrived.connect(lambda _path: self.update())
 
-    def show_rows(self, rows: list[Row]) -> None:
+    def show_paths(self, paths: list[Path]) -> None:
         """Show other pictures."""
-        self._rows = rows
-        self.setAccessibleName(", ".join(row.path.name for row in rows))
+        self._paths = paths
+        self.setAccessibleName(", ".join(path.name for path in paths))
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the pictures."""
         painter = paint.begin(self)
         edge = (self.width() - 6 * (NUM_ALIKE - 1)) / NUM_ALIKE
-        for index, shown in enumerate(self._rows):
+        for index, path in enumerate(self._paths):
             box = QRectF(index * (edge + 6), 0, edge, 48)
-            picture = self._thumbnails.get(shown.path)
+            picture = self._thumbnails.get(path)
             if picture is not None:
                 paint.cover(painter, box, picture, radius=5)
             else:

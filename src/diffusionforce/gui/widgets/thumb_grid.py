@@ -35,6 +35,8 @@ class ThumbGrid(QAbstractScrollArea):
     """Shows rows of a `DatasetTable`. Arrow keys or the mouse choose; Shift and Ctrl choose several."""
 
     chosen = Signal()
+    deleted = Signal()
+    """Del was pressed."""
 
     def __init__(self, thumbnails: Thumbnails) -> None:
         super().__init__()
@@ -244,6 +246,8 @@ class ThumbGrid(QAbstractScrollArea):
             self.choose(len(self.rows) - 1, spans=spans)
         elif key == Qt.Key.Key_A and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.choose_all()
+        elif key == Qt.Key.Key_Delete:
+            self.deleted.emit()
         else:
             super().keyPressEvent(event)
 

@@ -50,9 +50,10 @@ def test_every_dependency_is_pinned_once_to_a_version_it_allows(python: str, sys
             locked.setdefault(canonicalize_name(pin.name), []).append(specifier.version)
     for requirement in wanted(extra=extra):
         if requirement.marker is None or requirement.marker.evaluate(environment):
-            (version,) = locked[canonicalize_name(requirement.name)]
+            (version,) = set(locked[canonicalize_name(requirement.name)])
             assert version in requirement.specifier, f"{requirement} is locked to {version}: run tools/lock.py"
-    assert all(len(versions) == 1 for versions in locked.values())
+    # An extra may need on every system what the product needs on some; it is the same version then.
+    assert all(len(set(versions)) == 1 for versions in locked.values())
 
 
 def test_no_cuda_package_comes_with_the_locks() -> None:

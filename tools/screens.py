@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.gui import recorded
 from tests.support import broken_dataset, fake_forecasting, forecasts, rigs
 
+import screens_settings
 from diffusionforce.gui import background, forecaster, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.pages.datasets import DatasetsPage
@@ -423,7 +424,6 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "datasets-captions": _dataset("captions"),
     "datasets-checking": _dataset("checking"),
     "datasets-gone": _dataset("gone"),
-    "profiles": _place("profiles"),
     "history": _place("history"),
     "queue": _queue,
     "compare-runs": _compare_runs,
@@ -432,7 +432,7 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "rig": _rig,
     "rig-cards": _rig_cards(tested=True),
     "rig-testing": _rig_cards(tested=False),
-    "settings": _place("settings"),
+    **screens_settings.SCREENS,
 }
 
 

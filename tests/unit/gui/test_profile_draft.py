@@ -55,7 +55,7 @@ def test_what_is_wrong_is_said_at_the_field(draft: ProfileDraft, name: str, text
 
 def test_what_is_unusual_is_said_and_can_be_saved(draft: ProfileDraft):
     draft.set_text("training.learning_rate", "0.06")
-    assert draft.cautions["training.learning_rate"] == "20 × the usual 0.003, likely to break"
+    assert draft.cautions["training.learning_rate"] == "20 × the usual 0.003, may break"
     assert draft.profile is not None
     draft.set_text("training.steps", "x")
     assert "training.learning_rate" in draft.cautions

@@ -31,7 +31,7 @@ def of(profile: Profile, *, usual: Profile) -> dict[str, str]:
 def _rate(rate: float, usual: float) -> str:
     ratio = rate / usual
     if ratio >= MANY_TIMES:
-        said = tr("{ratio} × the usual {usual}, likely to break")
+        said = tr("{ratio} × the usual {usual}, may break")
         return said.format(ratio=f"{ratio:,.0f}", usual=plain_number(usual))
     if ratio <= 1 / MANY_TIMES:
         said = tr("1/{ratio} of the usual {usual}, learns slowly")

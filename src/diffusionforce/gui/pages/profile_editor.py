@@ -46,6 +46,7 @@ class ProfileEditor(QWidget):
     use_asked = Signal()
     duplicate_asked = Signal()
     export_asked = Signal()
+    show_asked = Signal()
     menu_asked = Signal(QWidget)
     renamed = Signal(str)
 
@@ -88,7 +89,7 @@ class ProfileEditor(QWidget):
         self._connect()
 
     def _build(self) -> None:
-        inner = holder(column(self._notice, self.form, gap=12, margins=(0, 0, 4, 0)))
+        inner = holder(column(self._notice, self.form, None, gap=12, margins=(0, 0, 4, 0)))
         inner.setMaximumWidth(MAX_PX)
         self.scroller = scrolling(inner, name="clear")
         layout = QVBoxLayout(self)
@@ -142,7 +143,9 @@ class ProfileEditor(QWidget):
         clear(self._notice)
         item = self._item
         if item is not None and item.problem is not None:
-            self._notice.addWidget(Banner("err", item.problem.sentence, item.problem.hint))
+            show = Button("Show the file", "folder", size="small")
+            show.clicked.connect(self.show_asked)
+            self._notice.addWidget(Banner("err", item.problem.sentence, item.problem.hint, actions=(show,)))
         elif item is not None and not item.is_own:
             copy = Button("Duplicate to change it", "copy", size="small")
             copy.clicked.connect(self.duplicate_asked)

@@ -107,6 +107,7 @@ class ProfilesPage(Page):
         editor.use_asked.connect(self._use)
         editor.duplicate_asked.connect(lambda: self._duplicate(self._name))
         editor.export_asked.connect(lambda: self._export(self._name))
+        editor.show_asked.connect(lambda: self._show_file(self._name))
         editor.menu_asked.connect(self._open_menu)
         editor.renamed.connect(self._on_renamed)
         self._right.addWidget(editor)

@@ -188,7 +188,7 @@ def test_the_film_strip_runs_over_the_steps(done: Window, qtbot: QtBot, monkeypa
 def test_the_whole_screen_and_back(done: Window, qtbot: QtBot):
     gallery = done.gallery
     gallery.grid.choose(Cell(0, 1))
-    qtbot.mouseClick(gallery.bar.screen, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(gallery.bar.whole, Qt.MouseButton.LeftButton)
     screen = gallery._screen
     assert screen is not None and screen.isFullScreen() and gallery.large.window() is screen
     qtbot.keyClick(gallery.large, Qt.Key.Key_Right)
@@ -253,11 +253,11 @@ def test_a_file_is_looked_into_and_copied_by_the_real_child(qtbot: QtBot, tmp_pa
     path.write_bytes(b"no LoRA")
     with qtbot.waitSignal(desk.failed, timeout=60_000) as refused:
         desk.copy(path, tmp_path, title="My run", step=5)
-    assert "a.safetensors" in str(refused.args[1].sentence)
+    assert refused.args is not None and "a.safetensors" in str(refused.args[1].sentence)
     save_file({"blocks.0.lora_A.weight": np.zeros((4, 8), np.float32)}, path, metadata={"steps": "5"})
     with qtbot.waitSignal(desk.copied, timeout=60_000) as copied:
         desk.copy(path, tmp_path, title="My run", step=5)
-    assert copied.args == [path, tmp_path / "my-run-step5.safetensors"]
+    assert copied.args is not None and copied.args == [path, tmp_path / "my-run-step5.safetensors"]
     assert copied.args[1].read_bytes() == path.read_bytes()
     known = desk.info(path)
     assert known is not None and known.metadata == {"steps": "5"}

@@ -120,7 +120,7 @@ class GalleryPage(Page):
         self.files.copy_asked.connect(self._copy_to_comfy)
         self.bar.favourite.clicked.connect(lambda: self._toggle_mark(self.grid.cell))
         self.bar.compare.clicked.connect(self._compare_chosen)
-        self.bar.screen.clicked.connect(self._open_on_screen)
+        self.bar.whole.clicked.connect(self._open_on_screen)
         self.bar.copy.clicked.connect(lambda: QApplication.clipboard().setText(self.bar.prompt))
         self.bar.edit.clicked.connect(self._edit_prompts)
         self.prompts.applied.connect(self._use_prompts)

@@ -19,7 +19,7 @@ class GalleryBar(QFrame):
         self._step, self._prompt = Label("", "strong"), Elided("", "body2")
         self.favourite = Button("Favourite", "star", kind="ghost", tip="F")
         self.compare = Button("Compare with before", "compare", tip="C")
-        self.screen = Button("Whole screen", "expand", kind="ghost", tip="F11")
+        self.whole = Button("Whole screen", "expand", kind="ghost", tip="F11")
         self.copy = Button("Copy prompt", "copy", kind="ghost")
         self.edit = Button("Edit prompts", "sliders", kind="ghost", tip="The prompts of the samples to come")
         self.setLayout(
@@ -30,7 +30,7 @@ class GalleryBar(QFrame):
                 self.favourite,
                 self.compare,
                 self.copy,
-                self.screen,
+                self.whole,
                 gap=8,
                 margins=(14, 8, 10, 8),
             )
@@ -47,7 +47,7 @@ class GalleryBar(QFrame):
         self._prompt.set_text(prompt)
         self.favourite.set_text("Remove favourite" if is_marked else "Favourite")
         self.favourite.allow(is_drawn, reason="It is not drawn yet.")
-        self.screen.allow(is_drawn, reason="It is not drawn yet.")
+        self.whole.allow(is_drawn, reason="It is not drawn yet.")
 
     def show_edit(self, session: RunSession) -> None:
         """Offer to edit the prompts while the run goes on."""
@@ -59,4 +59,4 @@ class GalleryBar(QFrame):
         """Leave room for the prompt in a narrow window."""
         self.copy.setVisible(not compact)
         # Its name for screen readers stays.
-        self.screen.setText("" if compact else " Whole screen")
+        self.whole.setText("" if compact else " Whole screen")

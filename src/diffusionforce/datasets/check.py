@@ -31,6 +31,7 @@ from diffusionforce.datasets.looking import SUFFIXES, Look, look_at_picture
 from diffusionforce.datasets.looks import Looks
 from diffusionforce.datasets.records import Checked, Checking, FileFacts, FileFinding, Media
 from diffusionforce.errors import DatasetError
+from diffusionforce.wire import readable
 
 MAX_THREADS = 16
 MAX_NAME_BYTES = 200
@@ -95,7 +96,8 @@ def check_folder(
     files, odd = folder_files(root)
     folder = _Folder(files)
     for path in odd:
-        folder.tell("odd_name", path)
+        folder.tell("odd_name", path, note="Name is not UTF-8 text")
+        folder.facts.append(FileFacts(name=readable(path.name), media="other"))
     media = [path for path in files if folder.media_of(path) in {"picture", "clip"}]
     memory = Looks(kept, root) if kept is not None else None
     looks = _look_at_all(media, progress, should_stop, memory)
@@ -180,8 +182,7 @@ class _Folder:
         self._misspelt: set[Path] = set()
 
     def tell(self, what: str, path: Path, *, note: str = "", related: tuple[str, ...] = ()) -> None:
-        name = path.name.encode(errors="backslashreplace").decode()
-        self.findings.append(FileFinding(what=what, name=name, note=note, related=related))
+        self.findings.append(FileFinding(what=what, name=readable(path.name), note=note, related=related))
 
     @staticmethod
     def media_of(path: Path) -> Media:

@@ -138,7 +138,9 @@ _ALL = (
         key="odd_name",
         group="left_out",
         title=("1 file name is not UTF-8 text", "{n} file names are not UTF-8 text"),
-        meaning="Rename it in your file manager.",
+        meaning="Most programs cannot open such a file. Give it a name of plain letters.",
+        repair="rename_readably",
+        action="Rename",
     ),
     Kind(
         key="duplicate",

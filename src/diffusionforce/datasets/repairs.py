@@ -27,6 +27,7 @@ from diffusionforce.datasets.pictures import load_rgb
 from diffusionforce.datasets.records import FileFinding
 from diffusionforce.errors import DatasetError, UserError
 from diffusionforce.job import write_whole
+from diffusionforce.wire import readable
 
 LOG_NAME = "repairs.json"
 MAX_SIDE_PX = 4096
@@ -156,8 +157,9 @@ class Workshop:
         self._save([*done, repaired])
 
     def _save(self, done: list[Repaired]) -> None:
+        # As escapes: names that are not UTF-8 text are among them.
         entries = [{"action": each.action, "moved": each.moved, "made": each.made} for each in done]
-        write_whole(self._log, json.dumps(entries, indent=1, ensure_ascii=False).encode())
+        write_whole(self._log, json.dumps(entries, indent=1).encode())
 
 
 def _is_same(before: Repaired, now: Repaired) -> bool:
@@ -273,6 +275,14 @@ def _rename_to_match(job: _Job, finding: FileFinding) -> None:
     job.rename(path, f"{path.stem}{suffixes[0]}")
 
 
+def _rename_readably(job: _Job, finding: FileFinding) -> None:
+    path = next((path for path in job.root.iterdir() if readable(path.name) == finding.name), None)
+    if path is None:
+        raise DatasetError(f"{finding.name} is no longer there.", hint="Check the folder again.")
+    name = path.name.encode(errors="replace").decode().replace("?", "_")
+    job.rename(path, _free(job.root / name).name)
+
+
 def _rename_caption(job: _Job, finding: FileFinding) -> None:
     caption = job.path(finding.related[0])
     job.rename(caption, f"{Path(finding.name).stem}{CAPTION_SUFFIX}")
@@ -335,6 +345,7 @@ REPAIRS: dict[str, Callable[[_Job, FileFinding], None]] = {
     "save_smaller": _save_smaller,
     "rename_to_match": _rename_to_match,
     "rename_caption": _rename_caption,
+    "rename_readably": _rename_readably,
     "give_own_name": _give_own_name,
     "shorten_name": _shorten_name,
     "write_caption": _write_caption,

@@ -264,14 +264,22 @@ class DatasetDesk(QObject):
                     touched.append(folder)
             return touched, problems
 
-        background.run(self, work, done=lambda result: self._on_repaired(label, *result), failed=self._on_not_repaired)
+        asked = self._asked
+
+        def done(result: tuple[list[Path], list[str]]) -> None:
+            self.is_repairing = False
+            if asked == self._asked:
+                self._on_repaired(label, *result)
+            else:
+                self.changed.emit()  # Another dataset was opened meanwhile; what can be undone is written down.
+
+        background.run(self, work, done=done, failed=self._on_not_repaired)
         self.changed.emit()
 
     def _on_repair_progress(self, news: tuple[int, int]) -> None:
         self.progressed.emit("Repairing", *news)
 
     def _on_repaired(self, label: str, folders: list[Path], problems: list[str]) -> None:
-        self.is_repairing = False
         self._steps += [(folder, label) for folder in folders]
         if problems:
             self.said.emit("warn", f"{words.count(len(problems), 'file')} could not be repaired", problems[0], True)

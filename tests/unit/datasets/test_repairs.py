@@ -1,6 +1,8 @@
 """Repairs: each cures its finding, keeps every original, and can be undone to the last byte."""
 
 import hashlib
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from diffusionforce.datasets.records import FileFinding
 from diffusionforce.datasets.repairs import Repaired, Workshop
 from diffusionforce.errors import DatasetError
 
-REPAIRABLE = [kind.key for kind in KINDS.values() if kind.repair and kind.key not in {"clip", "huge", "long_name"}]
+REPAIRABLE = [kind.key for kind in KINDS.values() if kind.key not in {"clip", "huge", "long_name", "odd_name"}]
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +165,15 @@ def test_a_repair_can_be_ended_between_files_and_undone(root: Path) -> None:
     assert len([finding for finding in checked(root).findings if finding.what == "caption_encoding"]) == 2
     Workshop(root).undo()
     assert contents(root) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has names that are no text")
+def test_a_name_that_is_no_text_becomes_one(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path / "caf") + b"\xe9.png"))
+    save(tmp_path / "a.png", 1).rename(odd)
+    (tmp_path / "a.txt").rename(odd.with_suffix(".txt"))
+    repair(tmp_path, "odd_name")
+    assert checked(tmp_path).num_used == 1
+    assert not checked(tmp_path).findings
+    Workshop(tmp_path).undo()
+    assert odd.exists()

@@ -102,7 +102,7 @@ def _about_paging(machine: Machine) -> Iterator[Finding]:
     if machine.system.startswith("Windows"):
         yield Finding(
             severity="good",
-            sentence="The paging guard is on: if Windows moves memory of a card to RAM, the run stops with its state "
+            sentence="The paging guard is on: if Windows moves memory of a card to RAM, the run stops with what it learnt "
             "saved, instead of getting many times slower.",
         )
     else:

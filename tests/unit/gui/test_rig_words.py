@@ -58,6 +58,7 @@ def test_lines_are_as_thick_as_what_was_measured():
 def test_the_table_of_a_test_leaves_out_what_nobody_measured():
     rows = rig_words.speed_rows(rigs.speed_test())
     assert rows[0] == ("Matrix maths, bf16", ["81 TFLOPS", "36 TFLOPS"])
+    assert rows[-1][1] == ["581 GB/s", "322 GB/s"]
     assert [name for name, _ in rows][1:] == ["RAM to card", "Card to RAM", "Card to card", "Own memory"]
     alone = rigs.speed_test().model_copy(
         update={"devices": (rigs.speed_test().devices[0].model_copy(update={"across": None, "flops": 3.5e10}),)}

@@ -186,4 +186,4 @@ def _flops(flops: float) -> str:
 
 
 def _rate(rate: float | None) -> str:
-    return f"{rate / 1e9:.1f} GB/s" if rate else NOTHING
+    return f"{rate / 1e9:.{1 if rate < 1e11 else 0}f} GB/s" if rate else NOTHING

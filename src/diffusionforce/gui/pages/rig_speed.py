@@ -31,6 +31,7 @@ class SpeedCard(Card):
     def __init__(self) -> None:
         super().__init__("Speed test", " ", gap=8)
         self._child: AnswerChild | None = None
+        self._shown: tuple[SpeedTest | None, Sequence[GraphicsCard]] = (None, ())
         self._table = QGridLayout()
         self._table.setHorizontalSpacing(14)
         self._table.setVerticalSpacing(7)
@@ -60,6 +61,7 @@ class SpeedCard(Card):
         self._what.set_text("Starting")
         self.bar.show_share(0.0)
         self._progress.show()
+        self._show_again()
         self.changed.emit()
 
     def cancel(self) -> None:
@@ -95,12 +97,19 @@ class SpeedCard(Card):
             self._child.deleteLater()
             self._child = None
         self._progress.hide()
+        self._show_again()
         self.changed.emit()
+
+    def _show_again(self) -> None:
+        self.show_test(*self._shown)
 
     def show_test(self, test: SpeedTest | None, cards: Sequence[GraphicsCard]) -> None:
         """Show a result, or that there is none."""
+        self._shown = (test, cards)
         clear(self._table)
         self.note.set_text(rig_words.tested_when(test) if test is not None else "")
+        if test is None and self.is_running:
+            return
         if test is None:
             self._table.addWidget(Label(UNTESTED if cards else UNTESTED_PROCESSOR, "body2", wrap=True), 0, 0)
             return

@@ -144,3 +144,20 @@ def test_a_run_can_be_queued_again(two_runs: Window, qtbot: QtBot):
     page = page_of(two_runs)
     page._run_again(page.past_rows[0].run.root)
     assert waiting(two_runs) == ["Pocket demo"]
+
+
+def test_a_run_that_saved_its_state_goes_on_at_once_or_after_the_one_that_goes_on(
+    window: Window, qtbot: QtBot, long_job: Job, fake_trainer: Callable[[str], None]
+):
+    runs_root().mkdir(parents=True)
+    folder = recorded.run_folder(runs_root() / "2026-01-02-100000-pocket-demo", end="stopped", upto=120)
+    state = folder.checkpoints_dir / "a-step00000100-state"
+    state.mkdir()
+    fake_trainer("slow")
+    window.start_run(renamed(long_job, "goes on"))
+    window.go("history")
+    page = page_of(window)
+    qtbot.waitUntil(lambda: len(page.past_rows) == 1, timeout=WAIT_MS)
+    page._resume(page.past_rows[0].run, state)
+    (queued,) = window.queue.runs
+    assert queued.job.resume == state and queued.job.run_dir.parent == runs_root()

@@ -189,8 +189,12 @@ class RunFolder:
 
     def newest_state(self) -> Path | None:
         """Return the newest state that the run saved beside its LoRA files; None if it saved none."""
+        return next(iter(self.states()), None)
+
+    def states(self) -> list[Path]:
+        """Return all states that the run saved beside its LoRA files, the newest first."""
         folders = [path for path in self.checkpoints_dir.glob(f"*{STATE_SUFFIX}") if path.is_dir()]
-        return max(folders, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+        return sorted(folders, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
 
     def num_samples(self) -> int:
         """Return how many sample files there are."""

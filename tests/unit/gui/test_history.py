@@ -36,10 +36,12 @@ def test_what_is_not_known_is_not_claimed(tmp_path: Path):
 def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
     folder = recorded.run_folder(tmp_path / "runs" / "run", end="stopped", upto=120)
     (folder.root / "samples" / "z.mp4").write_bytes(b"")
-    (folder.root / "checkpoints" / "a-state").mkdir()
+    for name in ("a-step00000100-state", "a-state"):
+        (folder.root / "checkpoints" / name).mkdir()
     (run,) = history.read_history(tmp_path / "runs")
     assert run.picture == folder.root / "samples" / "z.mp4"
-    assert run.can_resume and run.resumes_from == folder.root / "checkpoints" / "a-state"
+    assert run.can_resume
+    assert {history.state_words(state) for state in run.states} == {"Resume from step 100", "Resume from a-state"}
     assert run.facts() == "step 120 of 300"
 
 

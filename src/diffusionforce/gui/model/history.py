@@ -1,5 +1,6 @@
 """The runs there are and the runs that wait: how each ended, what it took, and when those that wait may start."""
 
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,18 +24,18 @@ class PastRun:
         root: The folder.
         state: How far it came and how it ended; a run whose process is gone has crashed.
         picture: Its newest sample, None where there is none.
-        resumes_from: Folder of the newest state that it saved, None where it saved none.
+        states: Folders of the states that it saved, from which another run can go on, the newest first.
     """
 
     root: Path
     state: RunState
     picture: Path | None
-    resumes_from: Path | None = None
+    states: tuple[Path, ...] = ()
 
     @property
     def can_resume(self) -> bool:
         """Whether another run can go on where this one ended."""
-        return self.resumes_from is not None and self.state.state not in {"running", "done"}
+        return bool(self.states) and self.state.state not in {"running", "done"}
 
     @property
     def seconds(self) -> float | None:
@@ -73,8 +74,14 @@ def read_history(root: Path) -> list[PastRun]:
         paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
         samples = [path for path in paths if path.suffix.lower() in PICTURES]
         picture = max(samples, default=None)
-        found.append(PastRun(root=folder.root, state=state, picture=picture, resumes_from=folder.newest_state()))
+        found.append(PastRun(root=folder.root, state=state, picture=picture, states=tuple(folder.states())))
     return found
+
+
+def state_words(state: Path) -> str:
+    """Return what a saved state is called: by its step where its name has one."""
+    step = re.search(r"step[_-]?0*(\d+)", state.name)
+    return f"Resume from step {int(step[1]):,}" if step else f"Resume from {state.name}"
 
 
 def when(iso: str) -> str:

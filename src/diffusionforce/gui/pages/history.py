@@ -215,13 +215,14 @@ class HistoryPage(Page):
         line.chosen.setChecked(root in self._chosen)
         line.chosen.toggled.connect(lambda on: self._choose(root, on))
         if run.can_resume:
-            line.add_button("Resume", "", title, lambda: self._resume(run))
+            line.add_button("Resume", "", title, lambda: self._resume(run, run.states[0]))
         line.add_button("Open", "", title, lambda: self.open_asked.emit(root))
         gallery = line.add_button("Gallery", "", title, lambda: self.gallery_asked.emit(root))
         gallery.allow(run.picture is not None, reason="This run has no samples.")
         line.add_menu(
             title,
             [
+                *((history.state_words(state), lambda state=state: self._resume(run, state)) for state in run.states),
                 ("Add to the queue again", lambda: self._run_again(root)),
                 ("Open folder", lambda: open_folder(root)),
             ],
@@ -242,14 +243,14 @@ class HistoryPage(Page):
         # Its own folder is taken.
         self._desk.add(job.model_copy(update={"run_dir": runs_root() / NEW_NAME}))
 
-    def _resume(self, run: PastRun) -> None:
-        """Go on from the newest state that the run saved: at once, or after the run that goes on."""
+    def _resume(self, run: PastRun, state: Path) -> None:
+        """Go on from a state that the run saved: at once, or after the run that goes on."""
         try:
             job = read_job(RunFolder(run.root).job_path)
         except UserError as error:
             self._desk.failed.emit(error)
             return
-        job = job.model_copy(update={"run_dir": runs_root() / NEW_NAME, "resume": run.resumes_from})
+        job = job.model_copy(update={"run_dir": runs_root() / NEW_NAME, "resume": state})
         if self._going() is None:
             self.start_asked.emit(job)
         else:

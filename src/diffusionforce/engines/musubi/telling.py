@@ -74,6 +74,7 @@ class Teller:
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         """Tell what lies where."""
+        self._meters.forget_peaks()  # Of what prepared pictures and captions.
         self._report(Preparing(stage="model", done=1, total=1))
         self._report(
             Placed(

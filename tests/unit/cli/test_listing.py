@@ -1,0 +1,24 @@
+"""`diffusionforce profiles` lists what can be run by name."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from diffusionforce.cli import main
+from diffusionforce.job import builtin_profiles, own_profiles_dir
+
+
+def test_own_profiles_are_listed_and_a_broken_one_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    own_profiles_dir().mkdir(parents=True)
+    shutil.copy(builtin_profiles()["pocket-demo"], own_profiles_dir() / "gouache.toml")
+    (own_profiles_dir() / "half.toml").write_text("title = 3", encoding="utf-8")
+    assert main(["profiles"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("gouache") and "your own" in line for line in lines)
+    assert any(line.startswith("half") and "Cannot be read" in line for line in lines)
+    assert any(line.startswith("pocket-demo") for line in lines)

@@ -5,13 +5,15 @@ not read. Each repair is written down there before its files are moved, so that 
 the program has ended in the middle.
 """
 
+import contextlib
 import json
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
+from pydantic import BaseModel
 
 from diffusionforce.datasets.captions import (
     CAPTION_SUFFIX,
@@ -29,7 +31,7 @@ from diffusionforce.errors import DatasetError, UserError
 from diffusionforce.job import write_whole
 from diffusionforce.wire import readable
 
-LOG_NAME = "repairs.json"
+LOG_NAME = "repairs.jsonl"
 MAX_SIDE_PX = 4096
 MAX_STEM = 80
 
@@ -87,7 +89,7 @@ class Workshop:
             DatasetError: The folder cannot be written to.
         """
         deed = REPAIRS[key]
-        job = _Job(self.root, caption, Repaired(action=action))
+        job = _Job(self.root, caption, Repaired(action=action), self._log)
         for number, finding in enumerate(findings, start=1):
             if should_stop():
                 break
@@ -97,8 +99,6 @@ class Workshop:
                 job.done.problems.append(error.sentence)
             except OSError as error:
                 job.done.problems.append(f"{finding.name}: {error.strerror or error}.")
-            finally:
-                self._write_down(job.done)
             progress(number, len(findings))
         if job.done.problems and not job.done.num_files:
             raise DatasetError(
@@ -108,18 +108,7 @@ class Workshop:
 
     def done(self) -> list[Repaired]:
         """Return the repairs that can be undone, the last one last."""
-        try:
-            entries: list[dict[str, Any]] = json.loads(self._log.read_text(encoding="utf-8"))
-            return [
-                Repaired(
-                    action=str(entry["action"]),
-                    moved=[(str(a), str(b)) for a, b in entry["moved"]],
-                    made=[str(name) for name in entry["made"]],
-                )
-                for entry in entries
-            ]
-        except (OSError, ValueError, KeyError, TypeError):
-            return []
+        return list(_by_repair(self._entries()).values())
 
     def undo(self) -> Repaired | None:
         """Take the last repair back; None when there is none. What the repair made goes into `originals` too.
@@ -127,10 +116,11 @@ class Workshop:
         Raises:
             DatasetError: The disk refuses.
         """
-        done = self.done()
-        if not done:
+        entries = self._entries()
+        found = _by_repair(entries)
+        if not found:
             return None
-        last = done[-1]
+        key, last = list(found.items())[-1]
         try:
             for name in last.made:
                 path = self.root / name
@@ -139,7 +129,8 @@ class Workshop:
             for before, now in reversed(last.moved):
                 if (self.root / now).exists() and not (self.root / before).exists():
                     (self.root / now).rename(self.root / before)
-            self._save(done[:-1])
+            lines = (_line(entry) for entry in entries if entry.repair != key)
+            write_whole(self._log, b"".join(lines))
         except OSError as error:
             raise DatasetError(f"The repair cannot be undone: {error.strerror or error}.") from error
         return last
@@ -148,23 +139,42 @@ class Workshop:
     def _log(self) -> Path:
         return self.root / ORIGINALS / LOG_NAME
 
-    def _write_down(self, repaired: Repaired) -> None:
-        if not repaired.num_files:
-            return
-        done = self.done()
-        if done and done[-1].action == repaired.action and _is_same(done[-1], repaired):
-            done.pop()
-        self._save([*done, repaired])
+    def _entries(self) -> "list[_Entry]":
+        """Read the log; a line that a crash has torn is left out."""
+        try:
+            lines = self._log.read_bytes().splitlines()
+        except OSError:
+            return []
+        entries: list[_Entry] = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                entries.append(_Entry.model_validate(json.loads(line)))
+        return entries
 
-    def _save(self, done: list[Repaired]) -> None:
-        # As escapes: names that are not UTF-8 text are among them.
-        entries = [{"action": each.action, "moved": each.moved, "made": each.made} for each in done]
-        write_whole(self._log, json.dumps(entries, indent=1).encode())
+
+class _Entry(BaseModel):
+    """One line of the log: a file that is about to be moved from a name to another, or made."""
+
+    repair: str
+    action: str
+    before: str = ""
+    now: str
 
 
-def _is_same(before: Repaired, now: Repaired) -> bool:
-    """Tell whether a repair is the one written down last, gone further."""
-    return now.moved[: len(before.moved)] == before.moved and now.made[: len(before.made)] == before.made
+def _line(entry: _Entry) -> bytes:
+    # As escapes: names that are not UTF-8 text are among them.
+    return json.dumps(entry.model_dump()).encode() + b"\n"
+
+
+def _by_repair(entries: Iterable[_Entry]) -> dict[str, Repaired]:
+    found: dict[str, Repaired] = {}
+    for entry in entries:
+        repaired = found.setdefault(entry.repair, Repaired(action=entry.action))
+        if entry.before:
+            repaired.moved.append((entry.before, entry.now))
+        else:
+            repaired.made.append(entry.now)
+    return found
 
 
 @dataclass
@@ -174,6 +184,8 @@ class _Job:
     root: Path
     caption: str
     done: Repaired
+    log: Path
+    key: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def path(self, name: str) -> Path:
         path = self.root / name
@@ -183,24 +195,32 @@ class _Job:
 
     def set_aside(self, path: Path) -> None:
         """Move a file into the originals."""
-        (self.root / ORIGINALS).mkdir(exist_ok=True)
         target = _free(self.root / ORIGINALS / path.name)
-        path.rename(target)
-        self.done.moved.append((path.name, f"{ORIGINALS}/{target.name}"))
+        self._move(path, f"{ORIGINALS}/{target.name}")
 
     def rename(self, path: Path, name: str) -> None:
         """Rename a file."""
         target = self.root / name
-        (self.root / ORIGINALS).mkdir(exist_ok=True)
         # On systems where capitals do not count, the file itself is in the way of its new spelling.
         if target.exists() and not target.samefile(path):
             raise DatasetError(f"There is a file {name} already.", hint="Rename one of them by hand.")
-        path.rename(target)
+        self._move(path, name)
+
+    def _move(self, path: Path, name: str) -> None:
+        self._note(now=name, before=path.name)
+        path.rename(self.root / name)
         self.done.moved.append((path.name, name))
 
-    def made(self, path: Path) -> None:
-        """Write down a file that was made."""
+    def _make(self, path: Path) -> None:
+        """Write down a file that is about to be made."""
+        self._note(now=path.name)
         self.done.made.append(path.name)
+
+    def _note(self, *, now: str, before: str = "") -> None:
+        self.log.parent.mkdir(exist_ok=True)
+        with self.log.open("ab") as file:
+            # On a line of its own also behind one that a crash has torn.
+            file.write(b"\n" + _line(_Entry(repair=self.key, action=self.done.action, before=before, now=now)))
 
     def save(self, picture: Image.Image, source: Path) -> None:
         """Save a picture as PNG under the name of its source, which goes into the originals."""
@@ -211,19 +231,17 @@ class _Job:
         try:
             picture.save(part, format="PNG")
             self.set_aside(source)
+            self._make(target)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-        self.made(target)
 
     def write_caption(self, path: Path, text: str) -> None:
         """Write a caption; the file that was there goes into the originals."""
         if path.exists():
             self.set_aside(path)
-        else:
-            (self.root / ORIGINALS).mkdir(exist_ok=True)
+        self._make(path)
         write_caption(path, text)
-        self.made(path)
 
     def caption_of(self, picture: Path) -> Path | None:
         """Return the caption file of a picture."""

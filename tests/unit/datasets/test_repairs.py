@@ -3,6 +3,7 @@
 import hashlib
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from PIL import Image
 from tests.support import broken_dataset
 from tests.support.broken_dataset import TRIGGER, save
 
+from diffusionforce.datasets import repairs
 from diffusionforce.datasets.captions import ORIGINALS
 from diffusionforce.datasets.check import Report, check_folder
 from diffusionforce.datasets.findings import KINDS
@@ -177,3 +179,34 @@ def test_a_name_that_is_no_text_becomes_one(tmp_path: Path) -> None:
     assert not checked(tmp_path).findings
     Workshop(tmp_path).undo()
     assert odd.exists()
+
+
+def test_a_crash_in_the_middle_of_a_repair_can_be_undone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = contents(root)
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(repairs, "write_caption", die)
+    with pytest.raises(KeyboardInterrupt):
+        repair(root, "caption_encoding")
+    with (root / ORIGINALS / repairs.LOG_NAME).open("ab") as log:
+        log.write(b'{"repair": "torn')
+    assert contents(root) != before
+    repair(root, "duplicate")
+    Workshop(root).undo()
+    Workshop(root).undo()
+    assert contents(root) == before
+
+
+def test_many_files_are_repaired_in_one_go(tmp_path: Path) -> None:
+    """Once, the whole log was written anew for each file: a thousand took minutes."""
+    for index in range(400):
+        (tmp_path / f"{index}.txt").write_text("of nothing", encoding="utf-8")
+    findings = [FileFinding(what="unpaired", name=f"{index}.txt") for index in range(400)]
+    started_s = time.process_time()
+    Workshop(tmp_path).repair("set_aside", findings, action="Set aside")
+    assert time.process_time() - started_s < 2
+    assert len(list((tmp_path / ORIGINALS).glob("*.txt"))) == 400
+    Workshop(tmp_path).undo()
+    assert len(list(tmp_path.glob("*.txt"))) == 400

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QGridLayout, QStackedWidget, QVBoxLayout
 
 from diffusionforce.gui import background
@@ -26,6 +26,7 @@ SPEED_PX, SPEED_COMPACT_PX = 430, 360
 TONES = {"problem": "err", "warning": "warn", "note": "info", "good": "ok"}
 ORDER = ("problem", "warning", "note", "good")
 QWIDGETSIZE_MAX = 16_777_215
+COPIED_MS = 2500
 BUSY = "A run goes on: it would be slowed down, and the test would measure too little."
 
 
@@ -178,6 +179,7 @@ class RigPage(Page):
         if report is not None:
             QApplication.clipboard().setText(text_report(report, test=self.test))
             self.copy.set_text("Copied", icon="check")
+            QTimer.singleShot(COPIED_MS, self.copy, lambda: self.copy.set_text("Copy report", icon="copy"))
 
     def _fit_speed(self) -> None:
         """Without cards there is no map, and the test has the whole width."""

@@ -13,6 +13,7 @@ from tests.support import forecasts
 
 from diffusionforce.gui.pages.profiles import ProfilesPage
 from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
 from diffusionforce.gui.widgets.list_item import ListItem
 from diffusionforce.job import find_profile, own_profiles, read_profile
 
@@ -232,3 +233,11 @@ def test_a_profile_that_cannot_be_read_is_shown_with_its_problem(page: ProfilesP
     page.shown()
     qtbot.waitUntil(lambda: page.draft is None, timeout=WAIT_MS)
     assert not page.editor.form.isVisible()
+
+
+def test_a_strip_that_was_told_nothing_promises_nothing(qtbot: QtBot):
+    strip = ForecastStrip()
+    qtbot.addWidget(strip)
+    strip.show()
+    assert not strip.retry.isVisible()
+    assert strip.sentence.text() == ""

@@ -35,6 +35,7 @@ class ForecastStrip(QFrame):
         layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self.setMinimumWidth(MIN_PX)
         self.setLayout(layout)
+        self.show_view(StripView(word="", tone="", icon="clock"))
 
     def show_view(self, view: StripView) -> None:
         """Show another forecast."""

@@ -53,6 +53,14 @@ _IN_FULL_PRECISION = {
 }
 
 
+_STOOD_IN_FOR = _IN_FULL_PRECISION | {
+    F.scaled_dot_product_attention,
+    F.rms_norm,
+    torch.rms_norm,
+    F.dropout,
+    torch.dropout,
+}
+
 RMS_NORM_IN_FULL_PRECISION = torch.__version__ >= (2, 12)  # pyright: ignore[reportOperatorIssue]
 """From this PyTorch on autocast runs RMS norm in full precision too; before, it stayed in what it was given. Of a model
 that norms queries and keys and keeps its activations, that is a seventh of all that is kept."""
@@ -68,13 +76,15 @@ class CardKernels(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if func not in _STOOD_IN_FOR:
+            return func(*args, **kwargs)
         if func is F.scaled_dot_product_attention:
             return self._attention(*args, **kwargs)
         if func in (F.rms_norm, torch.rms_norm):
             return _rms_norm(*args, **kwargs)
         if func in (F.dropout, torch.dropout):
             return _dropout(*args, **kwargs)
-        if func in _IN_FULL_PRECISION and torch.is_autocast_enabled("cpu"):
+        if torch.is_autocast_enabled("cpu"):
             args = tuple(_in_full_precision(value) for value in args)
             kwargs = {name: _in_full_precision(value) for name, value in kwargs.items()}
         return func(*args, **kwargs)

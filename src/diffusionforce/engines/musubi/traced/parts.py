@@ -129,13 +129,15 @@ class RealNumbers(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if func is torch.Tensor.__setitem__:
+            args = (args[0], _with_plain_ends(args[1]), *args[2:])
+        if any(isinstance(value, torch.Tensor) and is_hollow(value) for value in args):
+            return func(*args, **kwargs)  # Nearly always, and looking through all arguments takes its time.
         tensors = list_tensors((args, kwargs))
         made = func is torch.tensor and kwargs.get("dtype") is torch.long
         if made or (tensors and all(_is_real_number(tensor) for tensor in tensors)):
             with contents_kept():
                 return func(*args, **kwargs)
-        if func is torch.Tensor.__setitem__:
-            args = (args[0], _with_plain_ends(args[1]), *args[2:])
         return func(*args, **kwargs)
 
 

@@ -20,7 +20,7 @@ from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.runs import list_runs, runs_root
 
-SWITCH_INTERVAL_S = 0.001
+SWITCH_INTERVAL_S = 0.0002
 
 log = logging.getLogger(__name__)
 

@@ -133,8 +133,8 @@ def show_prompts(window: Window, path: Path) -> None:
 
 
 def show_queue(window: Window, path: Path) -> None:
-    for end, name in (("done", "a"), ("failed", "b")):
-        recorded.run_folder(runs_root() / name, end=end)
+    recorded.run_folder(runs_root() / "a", end="done")
+    recorded.run_folder(runs_root() / "b", end="failed")
     window.enqueue(recorded.job(path / "waits", dataset_dir=path))
     show_run("running")(window, path)
     window.go("history")

@@ -102,8 +102,8 @@ def _about_paging(machine: Machine) -> Iterator[Finding]:
     if machine.system.startswith("Windows"):
         yield Finding(
             severity="good",
-            sentence="The paging guard is on: if Windows moves memory of a card to RAM, the run stops with what it learnt "
-            "saved, instead of getting many times slower.",
+            sentence="The paging guard is on: if Windows moves memory of a card to RAM, the run stops with what it "
+            "learnt saved, instead of getting many times slower.",
         )
     else:
         yield Finding(severity="good", sentence="This system never moves memory of a card to RAM by itself.")

@@ -72,7 +72,7 @@ def test_what_a_newer_version_wrote_is_passed_over_and_kept(queue: RunQueue, tmp
     path.write_text(json.dumps(content))
     assert names(queue) == ["a", "b", "c"]
     queue.remove(queue.runs[0].key)
-    assert [entry["key"] for entry in json.loads(path.read_text())["runs"]][0] == "new"
+    assert json.loads(path.read_text())["runs"][0]["key"] == "new"
 
 
 def test_a_place_that_refuses_is_said(tmp_path: Path):

@@ -9,7 +9,6 @@ Run it as a module: `python -m diffusionforce.trainer.forecast_bench forecast --
 
 import importlib
 import os
-import os
 import sys
 from collections.abc import Sequence
 

@@ -58,10 +58,10 @@ class _Mailbox(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._answers: queue.SimpleQueue[tuple[QObject, Callable[[Any], None], object]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[QObject, Callable[[Any], object], object]] = queue.SimpleQueue()
         self.arrived.connect(self._hand_out, Qt.ConnectionType.QueuedConnection)
 
-    def post(self, owner: QObject, callback: Callable[[Any], None], answer: object) -> None:
+    def post(self, owner: QObject, callback: Callable[[Any], object], answer: object) -> None:
         self._answers.put((owner, callback, answer))
         self.arrived.emit()
 

@@ -50,9 +50,7 @@ SECTIONS = {
 
 WORDS: dict[str, SettingWords] = {
     "title": _words("Name", note="what lists and runs call it"),
-    "model.family": _words(
-        "Base model", note="what the LoRA will be for", finds="dit checkpoint family architecture"
-    ),
+    "model.family": _words("Base model", note="what the LoRA will be for", finds="dit checkpoint family architecture"),
     "model.precision": _words("Precision", note="auto takes what your cards do best", finds="bf16 fp32 fp16 dtype"),
     "model.weights": _more("Weights file", note="empty: looked for", finds="dit safetensors path"),
     "model.files": _more("Other files of the model", note="vae = /path/to/file, one a line", finds="vae text encoder"),

@@ -10,29 +10,52 @@ A budget is enforced on what the allocator took from the driver. It takes pages 
 the ends of what is in use are only partly used. What is held is therefore more than what is handed out.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diffusionforce.ugpum.forecast import Layout, Op
 
-SLACK_SHARE = 0.015
-SLACK_BYTES = 64 << 20
+
+@dataclass(frozen=True, kw_only=True)
+class Slack:
+    """What an allocator holds beside what it has handed out.
+
+    Attributes:
+        share: Of what is handed out.
+        fixed_bytes: On top of that.
+    """
+
+    share: float
+    fixed_bytes: int
+
+
+GROWING = Slack(share=0.015, fixed_bytes=64 << 20)
 """Taken from the allocator's rules: with growing segments a page has 20 MiB, and a card in the middle of a backward has
 about a dozen runs of tensors with holes between them, each ending in a page of which half is lost on average."""
+FIXED = Slack(share=0.04, fixed_bytes=256 << 20)
+"""Without growing segments, as on Windows. An estimate: cards of 16 GiB were seen to run out of memory with up to
+15.2 GiB handed out, and to hold 4 to 8 % more than that where nothing limited them."""
 
 
-def held_bytes(allocated_bytes: int) -> int:
+def slack_here(environment: Mapping[str, str] = os.environ) -> Slack:
+    """The slack of PyTorch's allocator in a process of this environment."""
+    return GROWING if "expandable_segments:True" in environment.get("PYTORCH_ALLOC_CONF", "") else FIXED
+
+
+def held_bytes(allocated_bytes: int, *, slack: Slack = GROWING) -> int:
     """What the allocator holds of a card when so much is handed out at the fullest moment.
 
     Args:
         allocated_bytes: Tensors and workspaces together, as a forecast counts them.
+        slack: The allocator's.
     """
-    return allocated_bytes + SLACK_BYTES + round(allocated_bytes * SLACK_SHARE)
+    return allocated_bytes + slack.fixed_bytes + round(allocated_bytes * slack.share)
 
 
-def allocatable_bytes(budget_bytes: int) -> int:
+def allocatable_bytes(budget_bytes: int, *, slack: Slack = GROWING) -> int:
     """The most that a plan may hand out, so that the allocator stays within a budget."""
-    return max(0, int((budget_bytes - SLACK_BYTES) / (1 + SLACK_SHARE)))
+    return max(0, int((budget_bytes - slack.fixed_bytes) / (1 + slack.share)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,15 @@
 import pytest
 
 from diffusionforce.ugpum.allocator import (
+    FIXED,
+    GROWING,
+    Slack,
     WorkspaceSizes,
     allocatable_bytes,
     held_bytes,
     most_under_way,
     sampling_workspaces_bytes,
+    slack_here,
     training_workspaces_bytes,
 )
 from diffusionforce.ugpum.forecast import Layout, Op
@@ -46,9 +50,16 @@ def test_one_card_without_a_pipeline_has_two():
     assert sampling_workspaces_bytes(layout, SIZES, with_bias=True) == (37 * MIB, 0)
 
 
+@pytest.mark.parametrize("slack", [GROWING, FIXED])
 @pytest.mark.parametrize("budget_gib", [4, 12, 16, 24, 80])
-def test_what_may_be_handed_out_is_held_within_the_budget(budget_gib: int):
+def test_what_may_be_handed_out_is_held_within_the_budget(budget_gib: int, slack: Slack):
     budget = budget_gib << 30
-    allocatable = allocatable_bytes(budget)
-    assert 0.97 * budget < held_bytes(allocatable) <= budget + 1
-    assert held_bytes(allocatable + MIB) > budget
+    allocatable = allocatable_bytes(budget, slack=slack)
+    assert 0.97 * budget < held_bytes(allocatable, slack=slack) <= budget + 1
+    assert held_bytes(allocatable + MIB, slack=slack) > budget
+
+
+def test_less_may_be_handed_out_where_pieces_do_not_grow():
+    assert allocatable_bytes(16 << 30, slack=FIXED) < allocatable_bytes(16 << 30, slack=GROWING)
+    assert slack_here({"PYTORCH_ALLOC_CONF": "expandable_segments:True"}) is GROWING
+    assert slack_here({}) is FIXED

@@ -24,6 +24,7 @@ from diffusionforce.ugpum.allocator import (
     allocatable_bytes,
     held_bytes,
     sampling_workspaces_bytes,
+    slack_here,
     training_workspaces_bytes,
 )
 from diffusionforce.ugpum.estimate import PlanCard, spread
@@ -62,7 +63,7 @@ class PlannedJob:
 
     def held_bytes(self, card: int) -> int:
         """What the allocator is expected to hold of a card at the fullest moment."""
-        return held_bytes(self.forecast.peak_bytes[card] + self.pool_bytes)
+        return held_bytes(self.forecast.peak_bytes[card] + self.pool_bytes, slack=slack_here())
 
 
 class Planning:
@@ -119,7 +120,7 @@ class Planning:
         while True:
             found = self._sample_with(job, waiting, layout, num_aside)
             fits = not job.budget_bytes or all(
-                held_bytes(peak) <= job.budget_bytes for peak in found.forecast.peak_bytes
+                held_bytes(peak, slack=slack_here()) <= job.budget_bytes for peak in found.forecast.peak_bytes
             )
             if fits:
                 return found
@@ -183,7 +184,7 @@ class Planning:
         cards = [
             PlanCard(
                 label=f"GPU {card}",
-                budget_bytes=allocatable_bytes(job.budget_bytes),
+                budget_bytes=allocatable_bytes(job.budget_bytes, slack=slack_here()),
                 link_bytes_per_s=_NOMINAL_LINK_BYTES_PER_S,
                 constant_bytes=constants[card],
             )

@@ -16,6 +16,7 @@ from diffusionforce.ugpum.allocator import (
     WorkspaceSizes,
     allocatable_bytes,
     sampling_workspaces_bytes,
+    slack_here,
     training_workspaces_bytes,
 )
 from diffusionforce.ugpum.allowance import allowed
@@ -231,7 +232,8 @@ def _budget(index: int, sheet: CatalogueCard) -> Budget:
 def _plan_cards(budgets: Sequence[Budget], links: Sequence[float]) -> tuple[PlanCard, ...]:
     """The cards for the planner: a budget is on what the allocator takes, and it cannot use quite all of that."""
     cards = cards_here(budgets, link_bytes_per_s=links, constant_bytes=[0] * len(budgets))
-    return tuple(replace(card, budget_bytes=allocatable_bytes(card.budget_bytes)) for card in cards)
+    slack = slack_here()
+    return tuple(replace(card, budget_bytes=allocatable_bytes(card.budget_bytes, slack=slack)) for card in cards)
 
 
 def _workspaces(compute_capability: tuple[int, int] | None) -> WorkspaceSizes:

@@ -40,6 +40,7 @@ def cards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rigs, "read_cards", lambda: (FIRST, SECOND, NOBODYS))
     monkeypatch.setattr(rigs.metadata, "version", lambda _name: "2.13.0+cu130")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True")
 
 
 def test_all_cards_are_taken_with_what_is_free_on_them() -> None:
@@ -51,6 +52,12 @@ def test_all_cards_are_taken_with_what_is_free_on_them() -> None:
     assert 0.98 * first.budget_bytes < rig.cards[0].budget_bytes < first.budget_bytes, "the allocator leaves holes"
     assert [sheet.name if sheet else None for sheet in rig.sheets] == ["RTX 5080", "RTX 4060 Ti 16GB", None]
     assert rig.is_here and rig.on_cards and rig.ram_usable_bytes < rig.ram_total_bytes
+
+
+def test_more_is_left_to_an_allocator_whose_pieces_do_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    growing = rig_here().cards[0].budget_bytes
+    monkeypatch.delenv("PYTORCH_ALLOC_CONF")
+    assert 0.93 * growing < rig_here().cards[0].budget_bytes < 0.97 * growing
 
 
 def test_an_idle_cards_link_counts_by_what_it_can_do() -> None:

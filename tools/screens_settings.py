@@ -100,7 +100,7 @@ def _settings(*, code: str = "en", at_end: bool = False) -> Show:
     def show(window: Window, _runs: dict[str, Path]) -> None:
         language.use(code)
         window.go("settings")
-        window._retranslate()
+        window.retranslate()
         page = window.place("settings")
         assert isinstance(page, SettingsPage)
         wait(ASK_MS)

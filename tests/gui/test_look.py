@@ -211,7 +211,7 @@ def show_step(at: int) -> Callable[[Window, Path], None]:
 def show_in_german(key: str) -> Callable[[Window, Path], None]:
     def show(window: Window, _path: Path) -> None:
         language.use("de")
-        window._retranslate()
+        window.retranslate()
         window.go(key)
 
     return show

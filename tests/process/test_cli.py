@@ -238,7 +238,7 @@ def test_another_protocol_version_is_refused_and_the_trainer_ended(cli: CommandL
 
 def test_no_command_but_the_training_itself_loads_torch_or_qt():
     code = (
-        "import sys, diffusionforce.cli.app, diffusionforce.cli; diffusionforce.cli.app.parser();"
+        "import sys, diffusionforce.cli.app, diffusionforce.cli.commands; diffusionforce.cli.commands.parser();"
         "sys.exit(any(name in sys.modules for name in ('torch', 'PySide6')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

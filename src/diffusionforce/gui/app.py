@@ -1,5 +1,6 @@
 """The window as a program: `diffusionforce gui [--run DIR]`."""
 
+import gc
 import logging
 import os
 import sys
@@ -14,9 +15,7 @@ from PySide6.QtWidgets import QApplication
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, theme
 from diffusionforce.gui.model import first_run, hub_token, language
-from diffusionforce.gui.pages.settings_cards import KEPT_KEY
-from diffusionforce.gui.pages.welcome import SEEN_KEY
-from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.preferences import STEPS_SEEN_KEY, TOKEN_KEPT_KEY, Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.runs import list_runs, runs_root
 
@@ -36,22 +35,24 @@ def main(run: Path | None = None) -> int:
         The exit code.
     """
     started_s = time.perf_counter()
+    gc.disable()
     app = application()
     preferences = Preferences()
     theme.apply(app, preferences.theme)
     theme.follow_system(app)
     language.use(preferences.language)
-    window = Window(preferences)
+    run = run or running_run()
+    window = Window(preferences, place="run" if run is not None else first_place(preferences))
     sys.excepthook = _show_bug
     window.show()
-    if preferences.text(KEPT_KEY):
+    if preferences.text(TOKEN_KEPT_KEY):
         # The key store may take its time, or ask for a password.
         background.run(window, hub_token.look, done=lambda _state: None, failed=lambda _error: None)
-    run = run or running_run()
     if run is not None:
         window.open_run(run.absolute())
-    elif first_place(preferences) != "run":
-        window.go(first_place(preferences))
+    # What a start makes stays for good: the collector need not look through it again and again.
+    gc.freeze()
+    gc.enable()
     QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
     code = app.exec()
     background.finish(2.0)
@@ -65,7 +66,7 @@ def main(run: Path | None = None) -> int:
 
 def first_place(preferences: Preferences) -> str:
     """Return the place to open: the first steps for somebody new, else Run."""
-    is_new = not preferences.text(SEEN_KEY) and first_run.is_first_start()
+    is_new = not preferences.text(STEPS_SEEN_KEY) and first_run.is_first_start()
     return "welcome" if is_new else "run"
 
 

@@ -8,6 +8,8 @@ from diffusionforce.gui.theme import Choice
 from diffusionforce.runs import data_dir
 
 MAX_RECENT = 6
+# Names of what pages write down, where others ask for it without loading the page.
+TOKEN_KEPT_KEY, STEPS_SEEN_KEY = "hub_token", "welcome"
 
 
 class Preferences:

@@ -1,26 +1,17 @@
 """The window: sidebar, one place at a time, the rig strip. It composes, and hands on; the places know the rest."""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import icons
+from diffusionforce.gui import icons, places
 from diffusionforce.gui.model import words
 from diffusionforce.gui.notice_bar import NoticeBar
-from diffusionforce.gui.pages.datasets import DatasetsPage
-from diffusionforce.gui.pages.gallery import GalleryPage
-from diffusionforce.gui.pages.history import HistoryPage
-from diffusionforce.gui.pages.page import COMPACT_PX, Page
-from diffusionforce.gui.pages.profiles import ProfilesPage
-from diffusionforce.gui.pages.rig import RigPage
-from diffusionforce.gui.pages.rig_cards import memory_total_bytes
-from diffusionforce.gui.pages.run import RunPlace
-from diffusionforce.gui.pages.settings import SettingsPage
-from diffusionforce.gui.pages.welcome import WelcomePage
+from diffusionforce.gui.pages.page import COMPACT_PX
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.queue_desk import QueueDesk
@@ -32,6 +23,15 @@ from diffusionforce.gui.widgets.focus import FocusTracker
 from diffusionforce.job import Job
 from diffusionforce.rig import RigReport
 from diffusionforce.runs import QueuedRun
+
+if TYPE_CHECKING:
+    from diffusionforce.gui.pages.datasets import DatasetsPage
+    from diffusionforce.gui.pages.gallery import GalleryPage
+    from diffusionforce.gui.pages.history import HistoryPage
+    from diffusionforce.gui.pages.rig import RigPage
+    from diffusionforce.gui.pages.run import RunPlace
+    from diffusionforce.gui.pages.welcome import WelcomePage
+    from diffusionforce.gui.places import Place
 
 USUAL_SIZE = QSize(1440, 900)
 MIN_SIZE = QSize(1100, 720)
@@ -46,7 +46,14 @@ class Window(QWidget):
         leaves_run: Whether a trainer of ours is to live on after the window; the process must then end by `os._exit`.
     """
 
-    def __init__(self, preferences: Preferences, *, watch: RigWatch | None = None) -> None:
+    def __init__(self, preferences: Preferences, *, watch: RigWatch | None = None, place: str = "run") -> None:
+        """Build the window.
+
+        Args:
+            preferences: What is remembered between two starts.
+            watch: Looks at the machine; None makes one.
+            place: What to open first.
+        """
         super().__init__()
         self.setObjectName("root")
         self.setWindowTitle("DiffusionForce")
@@ -62,7 +69,7 @@ class Window(QWidget):
         self.watch = watch or RigWatch(self)
         self.sidebar, self.strip = Sidebar(), RigStrip()
         self.places = QStackedWidget()
-        self._built: dict[str, Page | RunPlace] = {}
+        self._built: dict[str, Place] = {}
         self.notices = NoticeBar()
         self.notices.stop_asked.connect(self._stop_and_close)
         self.notices.leave_asked.connect(self._leave_and_close)
@@ -77,7 +84,7 @@ class Window(QWidget):
         self.watch.read.connect(self._on_vitals)
         self.watch.examined.connect(self._on_examined)
         self._restore_geometry()
-        self.go("run")
+        self.go(place)
 
     def _lay_out(self) -> None:
         content = QVBoxLayout()
@@ -98,92 +105,27 @@ class Window(QWidget):
             self.resize(USUAL_SIZE.boundedTo(available).expandedTo(MIN_SIZE))
 
     @property
-    def run_place(self) -> RunPlace:
+    def run_place(self) -> "RunPlace":
         """The Run place."""
-        place = self.place("run")
-        assert isinstance(place, RunPlace)
-        return place
+        return cast("RunPlace", self.place("run"))
 
     @property
-    def gallery(self) -> GalleryPage:
+    def gallery(self) -> "GalleryPage":
         """The Gallery place."""
-        place = self.place("gallery")
-        assert isinstance(place, GalleryPage)
-        return place
+        return cast("GalleryPage", self.place("gallery"))
 
-    def place(self, key: str) -> Page | RunPlace:
+    def place(self, key: str) -> "Place":
         """Return a place, built when it is first asked for."""
         if key not in self._built:
-            page = self._builders()[key]()
+            page = places.build(key, self)
             page.set_compact(self._is_compact())
             self._built[key] = page
             self.places.addWidget(page)
         return self._built[key]
 
-    def _builders(self) -> dict[str, Callable[[], Page | RunPlace]]:
-        return {
-            "run": self._build_run,
-            "gallery": self._build_gallery,
-            "datasets": self._build_datasets,
-            "profiles": self._build_profiles,
-            "history": self._build_history,
-            "rig": lambda: RigPage(self.watch, self._is_going),
-            "settings": self._build_settings,
-            "welcome": self._build_welcome,
-        }
-
-    def _build_run(self) -> RunPlace:
-        place = RunPlace(self.preferences, self.store, ram_bytes=memory_total_bytes(self.watch.report))
-        place.start_asked.connect(self.start_run)
-        place.enqueue_asked.connect(self.enqueue)
-        place.gallery_asked.connect(self._show_gallery)
-        if self.watch.report is not None:
-            place.show_report(self.watch.report)
-        return place
-
-    def _build_gallery(self) -> GalleryPage:
-        page = GalleryPage(self.store, self.preferences)
-        page.run_asked.connect(self._plan_run)
-        page.show_current(self.session)
-        return page
-
-    def _build_datasets(self) -> DatasetsPage:
-        page = DatasetsPage(self.preferences, self.store)
-        page.train_asked.connect(self._train_with)
-        return page
-
-    def _build_profiles(self) -> ProfilesPage:
-        page = ProfilesPage(self.preferences, is_training=self._is_training)
-        page.use_asked.connect(self._use_profile)
-        return page
-
-    def _build_history(self) -> HistoryPage:
-        page = HistoryPage(self.store, self.queue)
-        page.show_session(self.session)
-        page.open_asked.connect(self.open_run)
-        page.gallery_asked.connect(self._open_in_gallery)
-        page.start_asked.connect(self.start_run)
-        page.run_asked.connect(self._plan_run)
-        return page
-
-    def _build_settings(self) -> SettingsPage:
-        page = SettingsPage(self.preferences, self.watch, is_training=self._is_training)
-        page.language_changed.connect(self._retranslate)
-        page.first_steps_asked.connect(lambda: self.go("welcome"))
-        return page
-
-    def _build_welcome(self) -> WelcomePage:
-        page = WelcomePage(self.preferences, self.store, self.watch)
-        page.start_asked.connect(self._start_demo)
-        page.gallery_asked.connect(self._show_gallery)
-        page.rig_asked.connect(lambda: self.go("rig"))
-        page.left.connect(self._leave_welcome)
-        page.allow_demo(not self._is_training())
-        return page
-
-    def _start_demo(self, job: Job) -> None:
+    def start_demo(self, job: Job) -> None:
         """Start the demo of the first steps, which follow it themselves."""
-        if self._is_training():
+        if self.is_training():
             return
         try:
             session = RunSession.start(job, parent=self)
@@ -191,21 +133,18 @@ class Window(QWidget):
             self.notices.say("err", error.sentence, error.hint)
             return
         self._take_session(session, opens=False)
-        page = self.place("welcome")
-        assert isinstance(page, WelcomePage)
-        page.show_session(session)
+        cast("WelcomePage", self.place("welcome")).show_session(session)
 
-    def _leave_welcome(self, place: str, folder: str) -> None:
-        page = self.place("welcome")
-        assert isinstance(page, WelcomePage)
+    def leave_welcome(self, place: str, folder: str) -> None:
+        """Go from the first steps to a place, with the profile and the dataset that were chosen in them."""
+        page = cast("WelcomePage", self.place("welcome"))
         if page.profile:
             self.run_place.plan.choose_profile(page.profile)
         self.go(place)
-        datasets = self.place("datasets") if folder else None
-        if isinstance(datasets, DatasetsPage):
-            datasets.choose(folder)
+        if folder:
+            cast("DatasetsPage", self.place("datasets")).choose(folder)
 
-    def _retranslate(self) -> None:
+    def retranslate(self) -> None:
         """Build the places anew in another language; what goes on in them is kept outside of them."""
         here = next((key for key, page in self._built.items() if page is self.places.currentWidget()), "run")
         self.sidebar.retranslate()
@@ -267,7 +206,7 @@ class Window(QWidget):
         if self.session is not None and not self.session.is_over and self.session.root == path:
             self.go("run")
             return
-        if self._is_training():
+        if self.is_training():
             self.notices.say("info", "A run is going on in this window.", "Stop it before you open another one here.")
             return
         try:
@@ -287,17 +226,18 @@ class Window(QWidget):
         self.run_place.show_session(session)
         if "gallery" in self._built:
             self.gallery.show_current(session)
-        history = self._built.get("history")
-        if isinstance(history, HistoryPage):
-            history.show_session(session)
+        if "history" in self._built:
+            cast("HistoryPage", self._built["history"]).show_session(session)
         if opens:
             self.go("run")
         self._on_changed()
 
-    def _is_going(self) -> bool:
+    def is_going(self) -> bool:
+        """Whether the run of the window goes on, whoever trains it."""
         return self.session is not None and not self.session.is_over
 
-    def _is_training(self) -> bool:
+    def is_training(self) -> bool:
+        """Whether a trainer of the window's own is at work."""
         return self.session is not None and self.session.is_own and not self.session.is_over
 
     def _on_changed(self) -> None:
@@ -326,30 +266,35 @@ class Window(QWidget):
         if "run" in self._built:
             self.run_place.show_report(report)
 
-    def _plan_run(self) -> None:
+    def plan_run(self) -> None:
+        """Open the plan for the next run."""
         self.go("run")
-        if not self._is_training():
+        if not self.is_training():
             self.run_place.show_plan()
 
-    def _train_with(self, folder: str) -> None:
-        self._plan_run()
+    def train_with(self, folder: str) -> None:
+        """Plan a run with a dataset."""
+        self.plan_run()
         self.run_place.plan.choose_dataset(folder)
 
-    def _use_profile(self, name: str) -> None:
-        self._plan_run()
+    def use_profile(self, name: str) -> None:
+        """Plan a run with a profile."""
+        self.plan_run()
         self.run_place.plan.choose_profile(name)
 
-    def _show_gallery(self) -> None:
+    def show_gallery(self) -> None:
+        """Open the gallery on the run of the window."""
         self.gallery.show_current(self.session)
         self.go("gallery")
 
-    def _open_in_gallery(self, path: Path) -> None:
+    def open_in_gallery(self, path: Path) -> None:
+        """Open the gallery on a run that was."""
         self.go("gallery")
         self.gallery.open_run(path)
 
     def _stop_and_close(self) -> None:
         self.notices.forget()
-        if not self._is_training() or self.session is None:
+        if not self.is_training() or self.session is None:
             self.close()
             return
         self._closes_after_stop = True
@@ -358,7 +303,7 @@ class Window(QWidget):
         QTimer.singleShot(STOP_WAIT_MS, self, self._end_by_force)
 
     def _end_by_force(self) -> None:
-        if self.session is not None and self.session.child is not None and self._is_training():
+        if self.session is not None and self.session.child is not None and self.is_training():
             self.session.child.terminate()
             QTimer.singleShot(5000, self, self.session.child.kill)
 
@@ -370,7 +315,7 @@ class Window(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask first while a trainer of ours runs; remember place and size."""
-        if self._is_training() and not self.leaves_run:
+        if self.is_training() and not self.leaves_run:
             event.ignore()
             if not self._closes_after_stop:
                 self.notices.ask_about_run()
@@ -381,9 +326,8 @@ class Window(QWidget):
             self.session.close()
         if "gallery" in self._built:
             self.gallery.let_go()
-        rig = self._built.get("rig")
-        if isinstance(rig, RigPage):
-            rig.let_go()
+        if "rig" in self._built:
+            cast("RigPage", self._built["rig"]).let_go()
         super().closeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

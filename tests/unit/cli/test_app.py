@@ -12,7 +12,7 @@ from tests.support.jobs import picture_folder, small_job
 
 from diffusionforce import rig
 from diffusionforce.cli import listing, main
-from diffusionforce.cli.app import parser
+from diffusionforce.cli.commands import parser
 from diffusionforce.cli.running import job_of
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile, write_profile

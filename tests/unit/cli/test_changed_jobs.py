@@ -9,8 +9,8 @@ from tests.support import forecasts
 from tests.support.jobs import picture_folder, small_job
 from tests.unit.cli.test_forecast_tables import drawn
 
-from diffusionforce.cli.app import parser
 from diffusionforce.cli.arguments import as_options
+from diffusionforce.cli.commands import parser
 from diffusionforce.cli.resuming import repeated_job, resumed_job
 from diffusionforce.cli.running import _changed_commands, _job, job_of
 from diffusionforce.cli.words import closing_lines

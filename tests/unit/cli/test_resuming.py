@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.jobs import small_job
 
-from diffusionforce.cli.app import parser
+from diffusionforce.cli.commands import parser
 from diffusionforce.cli.resuming import resumed_job
 from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.errors import ProfileError, RunFolderError

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.jobs import picture_folder
 
-from diffusionforce.cli.app import parser
+from diffusionforce.cli.commands import parser
 from diffusionforce.cli.running import job_of
 from diffusionforce.job import Job, builtin_profiles, read_profile, write_profile
 

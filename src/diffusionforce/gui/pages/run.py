@@ -1,18 +1,21 @@
 """The Run place: one page with two faces, the plan and the run."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget
 
 from diffusionforce.gui.pages.rig_cards import DevicesCard
-from diffusionforce.gui.pages.run_live import RunLivePage
 from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.session import RunSession
 from diffusionforce.rig import RigReport
+
+if TYPE_CHECKING:
+    from diffusionforce.gui.pages.run_live import RunLivePage
 
 
 class RunPlace(QStackedWidget):
@@ -34,9 +37,12 @@ class RunPlace(QStackedWidget):
         self.plan.enqueue_asked.connect(self.enqueue_asked)
 
     @property
-    def live(self) -> RunLivePage:
+    def live(self) -> "RunLivePage":
         """The face of a run, built when the first one is shown."""
         if self._live is None:
+            # Loaded late: most starts of the window show no run.
+            from diffusionforce.gui.pages.run_live import RunLivePage  # noqa: PLC0415
+
             self._live = RunLivePage(self._store, ram_bytes=self._ram_bytes)
             self._live.set_compact(self._compact)
             self._live.gallery_asked.connect(self.gallery_asked)

@@ -1,5 +1,6 @@
 """The Run place before a run: choose profile, dataset and output, see what will happen, start."""
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -173,8 +174,9 @@ class RunPlanPage(Page):
         self.refresh()
         choice = self.plan.dataset_name
         if choice:
-            # Not at once: when the window opens, its first picture comes first.
-            QTimer.singleShot(READ_DELAY_MS, self, lambda: self._read(asked, choice))
+            # Not at once: when the window opens, its first picture comes first. So the wait begins with the event loop.
+            later = functools.partial(QTimer.singleShot, READ_DELAY_MS, self, lambda: self._read(asked, choice))
+            QTimer.singleShot(0, self, later)
 
     def _read(self, asked: int, choice: str) -> None:
         base = self.plan.dataset_base

@@ -11,7 +11,7 @@ from diffusionforce.gui.engine_desk import EngineDesk
 from diffusionforce.gui.model import hub_token
 from diffusionforce.gui.model.hub_token import TokenState
 from diffusionforce.gui.model.language import tr
-from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.preferences import TOKEN_KEPT_KEY, Preferences
 from diffusionforce.gui.rig_watch import RigWatch
 from diffusionforce.gui.widgets.bars import ProgressBar
 from diffusionforce.gui.widgets.buttons import Button
@@ -21,7 +21,6 @@ from diffusionforce.gui.widgets.layout import Stretched, add, column, hairline, 
 from diffusionforce.rig import RigReport
 
 FIELD_PX = 280
-KEPT_KEY = "hub_token"
 BUSY_REASON = "Not while a run goes on."
 
 
@@ -82,7 +81,7 @@ class HubCard(Card):
         """Look at the key store, the first time; one that holds no token of ours is not opened."""
         if not self._asked:
             self._asked = True
-            asks = bool(self._preferences.text(KEPT_KEY))
+            asks = bool(self._preferences.text(TOKEN_KEPT_KEY))
             self._do(lambda: hub_token.look(asks=asks), self._on_state)
 
     def _do(self, work: Callable[[], TokenState], done: Callable[[TokenState], None]) -> None:
@@ -111,14 +110,14 @@ class HubCard(Card):
 
     def _on_kept(self, state: TokenState) -> None:
         self.token.clear()
-        self._preferences.set_text(KEPT_KEY, "kept" if state.is_kept else "")
+        self._preferences.set_text(TOKEN_KEPT_KEY, "kept" if state.is_kept else "")
         self._preferences.save()
         self._on_state(state)
         said = tr("Kept. Press Test to see whether it works.")
         self.verdict.say("ok" if state.is_kept else "info", said if state.is_kept else tr(state.sentence))
 
     def _on_forgotten(self, state: TokenState) -> None:
-        self._preferences.set_text(KEPT_KEY, "")
+        self._preferences.set_text(TOKEN_KEPT_KEY, "")
         self._preferences.save()
         self._on_state(state)
         self.verdict.say("info", tr("Forgotten, here and in the key store."))

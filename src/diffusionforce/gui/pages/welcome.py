@@ -11,7 +11,7 @@ from diffusionforce.gui.pages.welcome_choices import DatasetStep, ModelStep
 from diffusionforce.gui.pages.welcome_demo import DemoStep
 from diffusionforce.gui.pages.welcome_rig import RigStep
 from diffusionforce.gui.pictures import PictureStore
-from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.preferences import STEPS_SEEN_KEY, Preferences
 from diffusionforce.gui.rig_watch import RigWatch
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.buttons import Button
@@ -23,7 +23,6 @@ from diffusionforce.gui.widgets.step_item import StepItem
 SIDE_PX, SIDE_COMPACT_PX = 300, 244
 MARGIN_PX, MARGIN_COMPACT_PX = 64, 32
 MAX_PX = 1040
-SEEN_KEY = "welcome"
 HEADS = (
     ("Welcome", "First a look at this computer: what it can train, and what stands in the way."),
     (
@@ -171,7 +170,7 @@ class WelcomePage(Page):
             self._leave("run", "")
 
     def _leave(self, place: str, folder: str) -> None:
-        self._preferences.set_text(SEEN_KEY, "seen")
+        self._preferences.set_text(STEPS_SEEN_KEY, "seen")
         if self._profile:
             self._preferences.profile = self._profile
         self._preferences.save()

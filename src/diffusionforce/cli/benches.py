@@ -1,0 +1,20 @@
+"""Measurements on this machine. Each is a process of its own, because it loads PyTorch."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from diffusionforce.wire import child_environment
+
+BENCHES = {
+    "rig": ("diffusionforce.trainer.speed_test", "how fast each card computes and is reached"),
+    "pipeline": ("diffusionforce.pipeline.bench", "schedules side by side on random weights"),
+    "forecast": ("diffusionforce.trainer.forecast_bench", "forecasts of memory and time beside what the cards show"),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a measurement in a process of its own, and return its exit code."""
+    module, _ = BENCHES[arguments[0]]
+    command = [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
+    return subprocess.run(command, check=False, env=child_environment()).returncode

@@ -52,7 +52,11 @@ class FieldGrid(QGridLayout):
 
 
 class ProfileForm(QWidget):
-    """Shows a draft; reports what is typed."""
+    """Shows a draft; reports what is typed.
+
+    Attributes:
+        boxes: The fields that were built. The advanced ones are three of four, and built when somebody unfolds them.
+    """
 
     edited = Signal(str, str)
     left = Signal(str)
@@ -67,15 +71,14 @@ class ProfileForm(QWidget):
         super().__init__()
         self.setObjectName("clear")
         self._columns, self._wanted = COLUMNS, ""
+        self._families = families
+        # The title stands over the form, and is changed by renaming.
+        self._fields = {name: field for name, field in fields_by_name().items() if name != "title"}
         self.boxes: dict[str, SettingBox] = {}
-        for name, field in fields_by_name().items():
-            if name == "title":
-                continue  # It stands over the form, and is changed by renaming.
-            box = self.boxes[name] = SettingBox(field, choices=_choices(field, families))
-            box.setParent(self)
-            box.edited.connect(self.edited)
-            box.left.connect(self.left)
-            box.reset_asked.connect(self.reset_asked)
+        self._draft: ProfileDraft | None = None
+        self._forecast: Forecast | None = None
+        self._can_edit = False
+        self._changed: set[str] = set()
         self._cards = {section: Card(tr(title), gap=8) for section, title in SECTIONS.items()}
         self._grids = {section: FieldGrid() for section in SECTIONS}
         self._folded_titles = {section: Label(tr(title), "caption") for section, title in SECTIONS.items()}
@@ -108,6 +111,19 @@ class ProfileForm(QWidget):
         self._advanced_body = holder(body)
         return card.add(self._advanced_body)
 
+    def _box(self, name: str) -> SettingBox:
+        """Return a field, built when it is first needed, and showing the draft."""
+        if name not in self.boxes:
+            field = self._fields[name]
+            box = self.boxes[name] = SettingBox(field, choices=_choices(field, self._families))
+            box.setParent(self)
+            box.edited.connect(self.edited)
+            box.left.connect(self.left)
+            box.reset_asked.connect(self.reset_asked)
+            if self._draft is not None:
+                self._show_box(box, self._draft)
+        return self.boxes[name]
+
     def look_for(self, wanted: str) -> None:
         """Leave only the settings in sight that somebody looks for."""
         self._wanted = wanted.strip()
@@ -135,41 +151,46 @@ class ProfileForm(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        found = {name: box for name, box in self.boxes.items() if not self._wanted or box.field.matches(self._wanted)}
+        found = [field for field in self._fields.values() if not self._wanted or field.matches(self._wanted)]
         is_open = self.fold.isChecked() or bool(self._wanted)
+        shown = {field.name: self._box(field.name) for field in found if field.words.essential or is_open}
         for name, box in self.boxes.items():
-            box.setVisible(name in found and (box.field.words.essential or is_open))
+            box.setVisible(name in shown)
         for section in SECTIONS:
-            here = [box for box in found.values() if _section(box.field) == section and box.field.words.essential]
-            self._grids[section].arrange(here, self._columns)
-            self._cards[section].setVisible(bool(here))
-            more = [box for box in found.values() if _section(box.field) == section and not box.field.words.essential]
-            self._folded_grids[section].arrange(more if is_open else [], self._columns)
-            self._folded_titles[section].setVisible(bool(more) and is_open)
-        advanced = [name for name, box in found.items() if not box.field.words.essential]
-        self._advanced.setVisible(bool(advanced))
+            here = [box for box in shown.values() if _section(box.field) == section]
+            essential = [box for box in here if box.field.words.essential]
+            more = [box for box in here if not box.field.words.essential]
+            self._grids[section].arrange(essential, self._columns)
+            self._cards[section].setVisible(bool(essential))
+            self._folded_grids[section].arrange(more, self._columns)
+            self._folded_titles[section].setVisible(bool(more))
+        self._advanced.setVisible(any(not field.words.essential for field in found))
         self._advanced_body.setVisible(is_open)
         self.fold.setVisible(not self._wanted)
         self.nothing.setVisible(not found)
 
     def show_draft(self, draft: ProfileDraft, *, can_edit: bool, forecast: Forecast | None) -> None:
         """Show texts, complaints and consequences of a draft."""
-        changed = set(draft.changed)
-        for name, box in self.boxes.items():
-            box.show_text(draft.text(name))
-            box.allow(can_edit)
-            original = _in_words(box.field, draft.original_text(name)) if name in changed else None
-            box.show_state(
-                problem=draft.problems.get(name, ""),
-                caution=draft.cautions.get(name, ""),
-                note=tr(note(box.field, draft.profile, forecast, original=draft.original)),
-                changed_from=original,
-            )
+        self._draft, self._can_edit, self._forecast = draft, can_edit, forecast
+        self._changed = set(draft.changed)
+        for box in self.boxes.values():
+            self._show_box(box, draft)
         self._show_advanced(draft)
 
+    def _show_box(self, box: SettingBox, draft: ProfileDraft) -> None:
+        name = box.field.name
+        box.show_text(draft.text(name))
+        box.allow(self._can_edit)
+        box.show_state(
+            problem=draft.problems.get(name, ""),
+            caution=draft.cautions.get(name, ""),
+            note=tr(note(box.field, draft.profile, self._forecast, original=draft.original)),
+            changed_from=_in_words(box.field, draft.original_text(name)) if name in self._changed else None,
+        )
+
     def _show_advanced(self, draft: ProfileDraft) -> None:
-        names = [name for name, box in self.boxes.items() if not box.field.words.essential]
-        usual = sum(_is_default(self.boxes[name].field, draft) for name in names)
+        names = [name for name, field in self._fields.items() if not field.words.essential]
+        usual = sum(_is_default(self._fields[name], draft) for name in names)
         own = len(names) - usual
         said = tr("{number} settings, all at their defaults") if not own else tr("{number} settings, {own} set")
         wrong = sum(name in draft.problems for name in names)
@@ -180,16 +201,16 @@ class ProfileForm(QWidget):
 
     def focus_on(self, name: str) -> None:
         """Bring a setting into sight and put the cursor there."""
-        box = self.boxes.get(name)
-        if box is None:
+        field = self._fields.get(name)
+        if field is None:
             return
-        if not box.field.words.essential and self.is_folded:
+        if not field.words.essential and self.is_folded:
             self.set_folded(False)
-        box.control.setFocus()
+        self._box(name).control.setFocus()
 
     def names(self) -> Iterator[str]:
         """Yield the names of the settings in the order of the page."""
-        return iter(self.boxes)
+        return iter(self._fields)
 
 
 def _section(field: SettingField) -> str:

@@ -116,9 +116,10 @@ def about_trigger(plan: Plan) -> str:
     if plan.trigger_choice:
         return f"Your choice. Clear it to take {plan.found_trigger} again." if plan.found_trigger else "Your choice."
     if not plan.trigger:
-        return "No word is in every caption, so captions are the prompts."
+        told = "No word is in every caption"
+        return f"{told}, so captions are the prompts." if plan.profile.samples.prompts else f"{told}."
     if plan.trigger == plan.profile.dataset.trigger:
-        return "As the profile says."
+        return "From the profile; it calls the subject."
     return "The word in every caption; it calls the subject."
 
 
@@ -153,7 +154,7 @@ def _training_words(profile: Profile, num_pictures: int | None) -> str:
 
 def _loss_words(plan: Plan) -> str:
     share = plan.profile.dataset.regularisation_share if plan.profile else 0
-    mixed = f"{words.percent(share)} generic pictures keep the subject from leaking. " if share else ""
+    mixed = f"{words.percent(share)} other pictures keep the model from forgetting everything else. " if share else ""
     return mixed + "Stopping early keeps what was learned."
 
 

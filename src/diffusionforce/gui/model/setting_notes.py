@@ -77,7 +77,7 @@ def _time(profile: Profile, forecast: Forecast | None) -> str:
 
 def _previews(profile: Profile) -> str:
     if not profile.samples.prompts:
-        return tr("prompts come from the captions")
+        return tr("no prompts, so no previews")
     times = _times(profile.samples.every_steps, profile.training.steps)
     return tr("{number} prompts, {times} × drawn").format(number=len(profile.samples.prompts), times=times)
 

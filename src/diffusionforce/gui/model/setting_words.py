@@ -52,7 +52,7 @@ WORDS: dict[str, SettingWords] = {
     "title": _words("Name", note="what lists and runs call it"),
     "model.family": _words("Base model", note="what the LoRA will be for", finds="dit checkpoint family architecture"),
     "model.precision": _words("Precision", note="auto takes what your cards do best", finds="bf16 fp32 fp16 dtype"),
-    "model.weights": _more("Weights file", note="empty: looked for", finds="dit safetensors path"),
+    "model.weights": _more("Weights file", note="empty: the app looks for it", finds="dit safetensors path"),
     "model.files": _more("Other files of the model", note="vae = /path/to/file, one a line", finds="vae text encoder"),
     "lora.rank": _words("Rank", note="higher learns more detail, larger files", finds="dim dimension network_dim size"),
     "lora.alpha": _words("Strength (alpha)", note="equal to rank keeps it neutral", finds="network_alpha scale"),
@@ -82,7 +82,9 @@ WORDS: dict[str, SettingWords] = {
     "dataset.trigger": _words("Trigger word", note="calls the subject in prompts", finds="token keyword subject"),
     "dataset.held_out_folder": _more("Held-out folder", note="empty: some pictures are split off", finds="validation"),
     "dataset.regularisation_share": _more(
-        "Generic pictures mixed in", note="0.25: one in four; keeps it from leaking", finds="regularization prior"
+        "Generic pictures mixed in",
+        note="0.25: one in four; keeps the rest from being forgotten",
+        finds="regularization prior",
     ),
     "samples.prompts": _words("Preview prompts", note="one a line", finds="sample sampling prompt"),
     "samples.every_steps": _words("Preview every", "steps", finds="sample_every_n_steps sampling"),

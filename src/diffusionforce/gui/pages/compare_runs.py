@@ -40,12 +40,12 @@ class CompareRunsPane(QWidget):
         self._back.clicked.connect(self.closed)
         self._legend = column(gap=4)
         self._notice = column(gap=8)
-        self._reading = Empty("clock", "Reading the runs", "Their losses and samples are looked through.")
+        self._reading = Empty("clock", "Reading the runs", "Their losses and previews are looked through.")
         self.chart = OverlayChart()
         self.all_settings = CheckMark("Show all settings")
         self.all_settings.toggled.connect(lambda _on: self._show_settings())
         self.steps = QComboBox()
-        self.steps.setAccessibleName("Samples of which step")
+        self.steps.setAccessibleName("Previews of which step")
         self.steps.activated.connect(lambda _index: self._show_samples())
         self._settings, self._samples = QGridLayout(), QGridLayout()
         self._build()
@@ -57,7 +57,7 @@ class CompareRunsPane(QWidget):
         self._settings.setHorizontalSpacing(16)
         self._settings.setVerticalSpacing(6)
         settings.add(self._settings)
-        samples = Card("Samples", "the same prompt in each run")
+        samples = Card("Previews", "the same prompt in each run")
         samples.header.addWidget(self.steps)
         self._samples.setHorizontalSpacing(10)
         self._samples.setVerticalSpacing(10)
@@ -151,7 +151,7 @@ class CompareRunsPane(QWidget):
                 self._samples.addLayout(self._sample(run, found, sample.prompt), index, column_index)
         self._samples.setColumnStretch(len(self._runs) + 1, 1)
         if not rows:
-            self._samples.addWidget(Label("None of these runs has samples.", "body2"), 0, 0)
+            self._samples.addWidget(Label("None of these runs has previews.", "body2"), 0, 0)
 
     def _sample(self, run: ComparedRun, found: tuple[int, Path] | None, prompt: str) -> QGridLayout:
         preview = PreviewGrid(self._store, empty="not drawn")

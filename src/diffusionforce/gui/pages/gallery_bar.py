@@ -21,7 +21,7 @@ class GalleryBar(QFrame):
         self.compare = Button("Compare with before", "compare", tip="C")
         self.whole = Button("Whole screen", "expand", kind="ghost", tip="F11")
         self.copy = Button("Copy prompt", "copy", kind="ghost")
-        self.edit = Button("Edit prompts", "sliders", kind="ghost", tip="The prompts of the samples to come")
+        self.edit = Button("Edit prompts", "sliders", kind="ghost", tip="The prompts of the previews to come")
         self.setLayout(
             row(
                 self._step,

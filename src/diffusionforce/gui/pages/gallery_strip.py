@@ -131,7 +131,7 @@ class FilmStripPane(QWidget):
     def _show_stage(self, *, takes: bool = False) -> None:
         steps = self._steps()
         if not steps:
-            self.stage.show_picture(None, "No samples of this prompt yet")
+            self.stage.show_picture(None, "No previews of this prompt yet")
             return
         step = steps[min(self.strip.index, len(steps) - 1)]
         path = self._table.path(self._root, self._row, step)

@@ -70,7 +70,7 @@ class HistoryPage(Page):
     def _build(self) -> None:
         start = Button("Set up a run", "play", kind="primary")
         start.clicked.connect(self.run_asked)
-        text = "Runs that you add to the queue wait here for their turn. Every run is kept with its samples and files."
+        text = "Runs that you add to the queue wait here for their turn. Every run is kept with its previews and files."
         self._empty = Empty("queue", "No runs yet", text, actions=(start,))
         self._loading = Empty("clock", "Looking through the runs", "This takes a moment.")
         for widget in (self._list, self._empty, self._loading, self.pane):
@@ -218,7 +218,7 @@ class HistoryPage(Page):
             line.add_button("Resume", "", title, lambda: self._resume(run, run.states[0]))
         line.add_button("Open", "", title, lambda: self.open_asked.emit(root))
         gallery = line.add_button("Gallery", "", title, lambda: self.gallery_asked.emit(root))
-        gallery.allow(run.picture is not None, reason="This run has no samples.")
+        gallery.allow(run.picture is not None, reason="This run has no previews.")
         line.add_menu(
             title,
             [

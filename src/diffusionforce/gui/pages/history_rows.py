@@ -57,7 +57,7 @@ class RunRow(QFrame):
         thumb.setMinimumHeight(THUMB_PX)
         thumb.setFixedSize(THUMB_PX, THUMB_PX)
         thumb.show_paths([picture] if picture is not None else [])
-        thumb.setAccessibleName("Newest sample" if picture is not None else "No sample yet")
+        thumb.setAccessibleName("Newest preview" if picture is not None else "No preview yet")
         self.name, self.note = Elided("", "strong"), Elided("", "small")
         self.chip = Chip("Waiting", "", "clock")
         chip_box = holder(row(self.chip, None))

@@ -82,7 +82,7 @@ class ProfileEditor(QWidget):
         self.strip = ForecastStrip()
         self._mark, self.status = Icon("ok", "ok", 15), Elided("", "body2")
         self.undo = Button("Undo", "undo", kind="ghost", tip="Ctrl+Z")
-        self.revert = Button("Undo changes", "undo", kind="ghost", tip="Everything as it was saved")
+        self.revert = Button("Undo all", "undo", kind="ghost", tip="Everything as it was saved")
         self.save = Button("Save", kind="primary", tip="Ctrl+S")
         self._foot = holder(row(self._mark, (self.status, 1), self.undo, self.revert, self.save, gap=8))
         self._build()

@@ -30,7 +30,7 @@ CHOICES: tuple[Choice, ...] = ("system", "dark", "light")
 MAX_PX = 860
 FOLDERS = (
     ("Data", "Everything the app keeps."),
-    ("Runs", "One folder a run, with samples, LoRA files and log."),
+    ("Runs", "One folder a run, with previews, LoRA files and log."),
     ("Own profiles", "One TOML file each."),
     ("Models", "What was downloaded."),
     ("Built-in profiles", "They come with the app."),
@@ -67,7 +67,7 @@ class SettingsPage(Page):
         parts = (look, self.hub, _folders(preferences), self.updates, self._help_card(), _about())
         inner = holder(column(*parts, None, gap=14))
         inner.setMaximumWidth(MAX_PX)
-        self.body.addWidget(Header("Settings", "Changes count as you make them."))
+        self.body.addWidget(Header("Settings", "Changes are saved as you make them."))
         self.body.addWidget(scrolling(inner, name="clear"), 1)
 
     def _help_card(self) -> Card:

@@ -222,9 +222,9 @@ class RunFolder:
                 "held_out_loss": held_out,
                 "lora": lora,
                 "num_samples": num_samples,
-                "sentence": f"The trainer process ended without a word at step {step} of {state.num_steps}; "
+                "sentence": f"The training process ended at step {step} of {state.num_steps} without saying why; "
                 f"kept: {' and '.join(kept) or 'no LoRA and no samples'}.",
-                "hint": "It was killed, ran out of memory, or lost its graphics driver; log.txt has its last words.",
+                "hint": "It was killed, ran out of memory, or lost its graphics driver; log.txt may say more.",
             }
         )
 

@@ -105,8 +105,8 @@ def of_exit(exit_code: int, *, killed: bool, step: int, last_words: str) -> Outc
     how = f"by {_signal_name(exit_code)}" if killed and sys.platform != "win32" else f"with code {code}"
     return Outcome(
         kind="crashed",
-        sentence=f"The trainer process ended without a word, {how}.",
-        hint="Files that were saved before are still there. The log has its last words.",
+        sentence=f"The training process ended {how}, without saying why.",
+        hint="Files that were saved before are still there. The end of the log may say more.",
         detail=last_words,
         step=step or None,
     )

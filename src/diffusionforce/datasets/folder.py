@@ -153,7 +153,9 @@ def folder_files(root: Path) -> tuple[list[Path], list[Path]]:
     try:
         found = sorted(path for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
     except FileNotFoundError:
-        raise DatasetError(f"The dataset folder {root} is not there.", hint="Check the path.") from None
+        raise DatasetError(
+            f"The dataset folder {root} is not there.", hint="Check the path. Was it moved or renamed?"
+        ) from None
     except NotADirectoryError:
         raise DatasetError(f"{root} is a file, not a folder.", hint="Name the folder that it lies in.") from None
     except OSError as error:
@@ -175,11 +177,19 @@ def _readable(path: Path) -> str:
 
 
 def _nothing_here_hint(root: Path, files: list[Path]) -> str:
-    below = [path for path in root.iterdir() if path.is_dir() and _is_utf8(path)]
-    if below:
-        return f"Pictures in subfolders are not read; name one of them, for example {below[0]}. {_EXPECTED}"
+    below = (path for path in sorted(root.iterdir()) if path.is_dir() and _is_utf8(path))
+    example = next((path for path in below if _holds_pictures(path)), None)
+    if example is not None:
+        return f"Pictures in subfolders are not read; choose one of them, for example {example}. {_EXPECTED}"
     other = sorted({path.suffix for path in files if path.suffix.lower() in OTHER_MEDIA_SUFFIXES})
     return f"Files of type {', '.join(other)} are not supported. {_EXPECTED}" if other else _EXPECTED
+
+
+def _holds_pictures(folder: Path) -> bool:
+    try:
+        return any(path.suffix.lower() in PICTURE_SUFFIXES for path in folder.iterdir())
+    except OSError:
+        return False
 
 
 def _notes(files: list[Path], pictures: list[Path]) -> Iterator[Finding]:

@@ -134,9 +134,13 @@ def test_folder_without_pictures_is_refused(tmp_path: Path) -> None:
 
 
 def test_pictures_in_subfolders_only_are_pointed_at(tmp_path: Path) -> None:
-    (tmp_path / "10_fox").mkdir()
-    with pytest.raises(DatasetError, match="10_fox"):
+    # Symptom: the first subfolder was named, whether or not a picture lay in it.
+    for name in ("01_notes", "10_fox"):
+        (tmp_path / name).mkdir()
+    _picture(tmp_path / "10_fox" / "a.png")
+    with pytest.raises(DatasetError) as refused:
         read_folder(tmp_path)
+    assert "10_fox" in refused.value.hint and "01_notes" not in refused.value.hint
 
 
 def test_folder_without_captions_is_refused(tmp_path: Path) -> None:

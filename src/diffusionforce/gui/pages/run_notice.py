@@ -91,6 +91,8 @@ class RunNotice(QWidget):
     def _time_left(model: RunModel, *, compact: bool) -> str:
         if model.eta_s is None:
             return ""
+        if model.phase == "paused":
+            return f"{words.duration(model.eta_s)} of work left"
         left = f"{words.duration(model.eta_s)} left"
         if compact or model.eta_s < 120:
             return left

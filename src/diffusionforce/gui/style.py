@@ -153,6 +153,7 @@ QScrollBar::handle:vertical {{ background: {t.handle}; border-radius: 4px; min-h
 QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 2px; }}
 QScrollBar::handle:horizontal {{ background: {t.handle}; border-radius: 4px; min-width: 36px; margin: 2px 0; }}
 QScrollBar::handle:hover {{ background: {t.edge}; }}
+QScrollBar::handle:disabled {{ background: transparent; }}
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent;
     border: none; width: 0; height: 0; }}
 QAbstractScrollArea::corner {{ background: transparent; border: none; }}

@@ -87,6 +87,8 @@ class SampleWall(QAbstractScrollArea):
         bar.setRange(0, max(0, int(full - self.viewport().height())))
         bar.setPageStep(self.viewport().height())
         bar.setSingleStep(40)
+        # Its place is kept, so that the pictures do not grow when it goes; a bar with nothing to move says nothing.
+        bar.setEnabled(bar.maximum() > 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the new size."""

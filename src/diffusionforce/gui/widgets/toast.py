@@ -10,7 +10,7 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from diffusionforce.gui.widgets.buttons import Button
-from diffusionforce.gui.widgets.labels import Elided, Icon
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
 
 STAY_MS = 8000
@@ -32,7 +32,7 @@ class Toast(QFrame):
         layout.addWidget(Icon(tone, tone, 18), 0, Qt.AlignmentFlag.AlignTop)
         texts = column(Elided(title, "strong"), gap=1)
         if text:
-            texts.addWidget(Elided(text, "small"))
+            texts.addWidget(Label(text, "small", wrap=True))
         add(layout, (texts, 1))
         self.act = Button(action, size="small")
         if do is not None:

@@ -23,8 +23,11 @@ def duration(seconds: float) -> str:
 
 
 def memory(size_bytes: int) -> str:
-    """Return a size in GB, or in MB below one."""
-    return f"{size_bytes / GIB:.1f} GB" if size_bytes >= GIB else f"{size_bytes / 1024**2:.0f} MB"
+    """Return a size in GB, or in MB below one, of which few have a decimal: `1.2 MB`, `424 MB`."""
+    if size_bytes >= GIB:
+        return f"{size_bytes / GIB:.1f} GB"
+    size_mb = size_bytes / 1024**2
+    return f"{size_mb:.0f} MB" if size_mb >= 10 else f"{size_mb:.1f} MB".replace(".0 MB", " MB")
 
 
 def block_ranges(blocks: tuple[int, ...]) -> str:

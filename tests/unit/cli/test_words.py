@@ -37,6 +37,7 @@ def test_block_ranges(blocks: tuple[int, ...], words: str):
 
 def test_memory():
     assert (memory(3 * 1024**2), memory(1536 * 1024**2)) == ("3 MB", "1.5 GB")
+    assert (memory(1_250_000), memory(424 * 1024**2 + 600_000)) == ("1.2 MB", "425 MB")
 
 
 @pytest.mark.parametrize(

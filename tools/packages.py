@@ -168,7 +168,7 @@ def install_torch(python: Path, *, version: str, nvidia: bool, log: Path, packag
         uv += ["--reinstall-package", package, requirement]
         # A dry run with one try tells quickly whether the index answers; the download then gets uv's usual patience.
         impatient = {"UV_HTTP_RETRIES": "1", "UV_HTTP_TIMEOUT": "20"}
-        looking = f"looking for a {'CUDA' if nvidia else 'CPU'} build of {title}"
+        looking = f"looking for a {'CUDA' if nvidia else 'CPU'} build of {title}:"
         outcomes = ("found", "not found on PyTorch's own index; taking the one that pip finds")
         if run_quietly([*uv, "--dry-run"], title=looking, log=log, environment=impatient, outcomes=outcomes) == 0:
             if run_quietly(uv, title=title, log=log) != 0:

@@ -92,6 +92,8 @@ class Toasts(QWidget):
         toast = Toast(tone, title, text, action=action, do=do)
         toast.left.connect(self._place)
         self._stack.addWidget(toast)
+        # By itself it is shown only later, and until then the stack has no room for it and squeezes the others.
+        toast.show()
         shown = self.shown
         for old in shown[:-MAX_SHOWN]:
             old.leave()

@@ -45,6 +45,15 @@ def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
     assert run.facts() == "step 120 of 300"
 
 
+def test_a_run_is_shown_by_the_first_prompt_of_its_newest_previews(tmp_path: Path):
+    # Symptom: every run looked alike, by its last prompt, which shows that what is not trained stays as it is.
+    folder = recorded.run_folder(tmp_path / "runs" / "run", end="stopped", upto=120)
+    for step, prompt in ((0, 0), (150, 0), (150, 3), (99, 0)):
+        (folder.root / "samples" / f"step_{step:06d}_prompt_{prompt:02d}.png").write_bytes(b"")
+    (run,) = history.read_history(tmp_path / "runs")
+    assert run.picture == folder.root / "samples" / "step_000150_prompt_00.png"
+
+
 def runs(tmp_path: Path) -> list[comparison.ComparedRun]:
     first = recorded.run_folder(tmp_path / "one", end="done").root
     second = recorded.run_folder(tmp_path / "two", end="stopped", upto=120, steps=200).root

@@ -13,6 +13,7 @@ from diffusionforce.gui.model.run_title import day_and_time
 from diffusionforce.job import Job
 from diffusionforce.runs import RunState, list_runs
 
+_SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov", ".avi", ".mkv"})
 
 
@@ -23,7 +24,7 @@ class PastRun:
     Attributes:
         root: The folder.
         state: How far it came and how it ended; a run whose process is gone has crashed.
-        picture: Its newest sample, None where there is none.
+        picture: Its newest sample of the first prompt, None where there is none.
         states: Folders of the states that it saved, from which another run can go on, the newest first.
     """
 
@@ -63,6 +64,13 @@ class PastRun:
         return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
 
 
+def _newest_of_first_prompt(sample: Path) -> tuple[int, int, str]:
+    """Sort by step, and within a step the first prompt last: later ones often show what is *not* trained."""
+    found = _SAMPLE.search(sample.stem)
+    step, prompt = (int(found[1]), int(found[2])) if found else (-1, 0)
+    return step, -prompt, sample.name
+
+
 def read_history(root: Path) -> list[PastRun]:
     """Return the runs in a folder, the newest first."""
     found: list[PastRun] = []
@@ -73,7 +81,7 @@ def read_history(root: Path) -> list[PastRun]:
             continue
         paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
         samples = [path for path in paths if path.suffix.lower() in PICTURES]
-        picture = max(samples, default=None)
+        picture = max(samples, key=_newest_of_first_prompt, default=None)
         found.append(PastRun(root=folder.root, state=state, picture=picture, states=tuple(folder.states())))
     return found
 

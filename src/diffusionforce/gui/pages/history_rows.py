@@ -22,7 +22,7 @@ from diffusionforce.gui.widgets.layout import add, column, holder, row
 from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.runs import QueuedRun
 
-LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 104, 300, 210
+LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 104, 300, 250
 BUTTONS_PX = 224
 """The same for all rows, so that their columns stand under each other."""
 LOOKS = {

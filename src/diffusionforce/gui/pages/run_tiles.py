@@ -34,6 +34,8 @@ class RunTiles(QWidget):
     def show_model(self, model: RunModel, *, compact: bool) -> None:
         """Show the numbers of a run."""
         losses = model.losses
+        num_averaged = min(len(losses.raw) or TILE_STEPS, TILE_STEPS)
+        self.loss.set_name(f"Loss, last {num_averaged} steps" if num_averaged > 1 else "Loss")
         self.loss.show_value(words.loss(losses.recent), context=self._loss_context(model))
         value = losses.held_out[-1][1] if losses.held_out else None
         context, tone = self._held_out_context(model, compact=compact)

@@ -36,12 +36,12 @@ class Tile(QFrame):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName("card")
-        self._name = name
+        self.name = Elided(name, "muted")
         self.value = Label("–", "value")
         self.unit = Label("", "muted")
         self.context = Elided("", "muted")
         layout = column(
-            Elided(name, "muted"),
+            self.name,
             row(self.value, self.unit, None, gap=5),
             self.context,
             gap=2,
@@ -50,10 +50,14 @@ class Tile(QFrame):
         self.setLayout(layout)
         self.setMinimumWidth(110)
 
+    def set_name(self, name: str) -> None:
+        """Say what the number is; spoken with the next value."""
+        self.name.set_text(name)
+
     def show_value(self, value: str, *, unit: str = "", context: str = "", tone: str = "") -> None:
         """Show a value with its unit and a line of context; `tone` colours the context."""
         self.value.set_text(value)
         self.unit.set_text(unit)
         self.context.set_text(context, tone=tone)
         self.context.update()
-        self.setAccessibleName(f"{self._name}: {value} {unit}. {context}")
+        self.setAccessibleName(f"{self.name.text()}: {value} {unit}. {context}")

@@ -154,7 +154,7 @@ def _training_words(profile: Profile, num_pictures: int | None) -> str:
 
 def _loss_words(plan: Plan) -> str:
     share = plan.profile.dataset.regularisation_share if plan.profile else 0
-    mixed = f"{words.percent(share)} other pictures keep the model from forgetting everything else. " if share else ""
+    mixed = f"{words.percent(share)} other pictures keep what it knew before. " if share else ""
     return mixed + "Stopping early keeps what was learned."
 
 

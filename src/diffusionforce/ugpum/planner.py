@@ -304,6 +304,9 @@ def _judged_best(sets: Sequence[Sequence[Candidate]], judge: Judge | None, *, fa
     if judge is None:
         return first
     judged = [judge(first)]
+    if len(first.placing.cards) == 1:
+        # The estimate is generous with memory: a faster card that seems to lack a little may have enough.
+        judged += [judge(best[0]) for best in sets[1:] if best[0].step_s < first.step_s]
     if first.step_s <= CONTENDS_WITHIN * fastest_s:
         for best in sets:
             rivals = (one for one in best if one is not first and one.fits)

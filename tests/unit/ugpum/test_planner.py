@@ -433,3 +433,14 @@ def test_a_variant_may_be_meant_for_some_ways_only() -> None:
     rig = [PlanCard(label=name, budget_bytes=100 * UNIT) for name in "ab"]
     found = {(one.kind, one.variant.num_microbatches) for one in plan(variants, rig, ram_bytes=0).candidates}
     assert found == {("one card", 1), ("one card", 2), ("split", 2)}
+
+
+def test_the_faster_card_is_found_though_the_estimate_doubts_that_it_fits() -> None:
+    # Symptom: of two cards the one with a little more memory stood for "one card", and a split seemed to save more.
+    def judge(candidate: Candidate) -> Candidate:
+        return replace(candidate, stages=tuple(replace(stage, missing_bytes=0) for stage in candidate.stages))
+
+    variant = Variant(weights="bf16", num_microbatches=4, footprint=equal_blocks(8, weights=UNIT), block_s=(1.0, 4.0))
+    rig = [PlanCard(label="fast", budget_bytes=6 * UNIT), PlanCard(label="slow", budget_bytes=7 * UNIT)]
+    made = plan([variant], rig, ram_bytes=0, judge=judge, kinds=["one card"]).recommended
+    assert made is not None and made.stages[0].label == "fast"

@@ -121,7 +121,7 @@ def find_card(text: str) -> CatalogueCard:
         raise DeviceError(
             f'No card called "{text.strip()}" is in the list.',
             hint=f"Known are: {', '.join(card.name for card in CARDS)}. Behind the name, x4 says how many lanes its "
-            "slot has.",
+            "slot has; before it, 2 x says how many such cards there are.",
         )
     # The name with the fewest other words is the one that was meant: a 4070 is no 4070 Ti.
     card = min(matching, key=lambda card: (len(_words(card.name) - words - _sizes(card.name)), -card.memory_bytes))
@@ -156,14 +156,14 @@ def parse_rig(text: str) -> tuple[CatalogueCard, ...]:
     """Read a list of cards: `RTX 5080, RTX 4060 Ti 16GB` or `2 x 3090`.
 
     Args:
-        text: Names with commas or plus signs between them; a number and `x` in front repeats one, `@x4` or `x4` behind
-            one says how many lanes its slot has.
+        text: Names with commas, semicolons or plus signs between them; a number and `x` in front repeats one, `@x4` or
+            `x4` behind one says how many lanes its slot has.
 
     Raises:
         DeviceError: A name is not known, there is none, or there are more than a plan can be made for.
     """
     cards: list[CatalogueCard] = []
-    for item in re.split(r"[,+]", text):
+    for item in re.split(r"[,;+]", text):
         repeated = re.match(r"\s*(\d)\s*[x×*]\s+(.*)", item, re.IGNORECASE)
         count, name = (int(repeated[1]), repeated[2]) if repeated else (1, item)
         if name.strip():
@@ -176,9 +176,10 @@ def parse_rig(text: str) -> tuple[CatalogueCard, ...]:
 
 
 def _wish(text: str) -> tuple[str, int | None, int | None]:
-    lanes = re.search(r"\bx(1|2|4|8|16)\b", text, re.IGNORECASE)
+    # No slot of a desktop has two lanes: who writes x2 means two cards.
+    lanes = re.search(r"\bx(1|4|8|16)\b", text, re.IGNORECASE)
     generation = re.search(r"\bgen\s*([345])\b", text, re.IGNORECASE)
-    rest = re.sub(r"@?\s*\b(x(1|2|4|8|16)|gen\s*[345])\b", " ", text, flags=re.IGNORECASE)
+    rest = re.sub(r"@?\s*\b(x(1|4|8|16)|gen\s*[345])\b", " ", text, flags=re.IGNORECASE)
     return rest, int(lanes[1]) if lanes else None, int(generation[1]) if generation else None
 
 

@@ -45,6 +45,15 @@ def test_a_slot_limits_the_link() -> None:
 def test_a_rig_is_a_list() -> None:
     assert [card.name for card in parse_rig("RTX 5080, RTX 4060 Ti 16GB")] == ["RTX 5080", "RTX 4060 Ti 16GB"]
     assert [card.name for card in parse_rig("2 x 3090 + 3060 x4")] == ["RTX 3090", "RTX 3090", "RTX 3060"]
+    # Symptom: two cards with a semicolon between them were planned as one.
+    assert [card.name for card in parse_rig("RTX 4090; NVIDIA GeForce RTX 3090")] == ["RTX 4090", "RTX 3090"]
+
+
+def test_a_number_of_cards_behind_the_name_is_not_taken_for_lanes() -> None:
+    # Symptom: a plan for "RTX 4090 x2" was one for a single card in a slot of two lanes.
+    with pytest.raises(DeviceError) as raised:
+        parse_rig("RTX 4090 x2")
+    assert "2 x" in raised.value.hint
 
 
 @pytest.mark.parametrize("text", ["RTX 9999", "", " , ", "Radeon 7900", "RTX"])

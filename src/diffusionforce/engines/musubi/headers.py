@@ -131,10 +131,10 @@ def _read_one(path: Path) -> Header:
         with path.open("rb") as file:
             file.seek(_LENGTH_BYTES)
             table = json.loads(file.read(length))
-        metadata: dict[str, str] = table.pop("__metadata__", {})
+        metadata = {str(name): str(value) for name, value in table.pop("__metadata__", {}).items()}
         tensors = {name: _tensor(entry) for name, entry in cast(dict[str, Any], table).items()}
         end = max((entry["data_offsets"][1] for entry in cast(dict[str, Any], table).values()), default=0)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise WeightsError(f"{shortened(path)} has a damaged header.", hint=_AGAIN, detail=repr(error)) from error
     whole_bytes = _LENGTH_BYTES + length + end
     if size_bytes < whole_bytes:

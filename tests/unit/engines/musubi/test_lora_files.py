@@ -110,3 +110,18 @@ def test_a_file_that_is_no_lora_is_refused(tmp_path: Path):
 def test_the_record_survives_being_sent(tmp_path: Path):
     info = describe_lora(write_lora(tmp_path / "x.safetensors", FAMILIES["z-image"]))
     assert LoraInfo.model_validate_json(info.model_dump_json()) == info
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"x.lora_down.weight":{"dtype":"F32","shape":[1e400],"data_offsets":[0,4]}}',
+        '{"__metadata__":"words","x.lora_down.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
+    ],
+)
+def test_odd_headers_are_refused_by_name(tmp_path: Path, header: str):
+    # Symptom: a traceback, "this is a bug in DiffusionForce".
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(4))
+    with pytest.raises(WeightsError, match="damaged header"):
+        describe_lora(path)

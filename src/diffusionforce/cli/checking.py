@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 EXIT_OK, EXIT_LEFT_OUT = 0, 1
 DESCRIPTION = """Look at every file of a dataset folder and say what is left out of training, what is worth fixing and
-what is good to know. Nothing is written. Exit code: 0 every picture is used, 1 some are left out, or a problem, 2 a
-bug."""
+what is good to know. Nothing is written. Exit code: 0 every picture is used, 1 some are left out, there are
+none, or a problem, 2 a bug."""
 MAX_NAMES = 6
 _TITLES = {"left_out": "Left out of training", "fix": "Worth fixing", "note": "Good to know"}
 _STYLES = {"left_out": "red", "fix": "yellow", "note": "cyan"}
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         for line in _lines(report, num_names=sys.maxsize if options.all else MAX_NAMES):
             console.print(line, soft_wrap=True)
     is_left_out = any(KINDS[finding.what].group == "left_out" for finding in report.findings)
-    return EXIT_LEFT_OUT if is_left_out else EXIT_OK
+    return EXIT_LEFT_OUT if is_left_out or not report.num_media else EXIT_OK
 
 
 def _write_progress(at: Checking) -> None:
@@ -78,13 +78,15 @@ def _write_progress(at: Checking) -> None:
 
 def _lines(report: "Report", *, num_names: int) -> list[Text]:
     lines = [Text(f"{report.root}: {report.num_used:,} of {report.num_media:,} pictures and clips are trained on.")]
+    if not report.num_media:
+        lines = [Text(f"{report.root}: there are no pictures or clips in this folder.", style="red")]
     for group in GROUPS:
         findings = [finding for finding in report.findings if KINDS[finding.what].group == group]
         if findings:
             lines += [Text(""), Text(_TITLES[group], style=f"bold {_STYLES[group]}")]
             for what, alike in groupby(findings, key=lambda finding: finding.what):
                 lines += _kind_lines(what, list(alike), num_names)
-    if not report.findings:
+    if report.num_media and not report.findings:
         lines.append(Text("Nothing to fix.", style="green"))
     return lines
 

@@ -53,3 +53,11 @@ def test_many_files_of_a_kind_are_counted(good: Path, capsys: pytest.CaptureFixt
     assert "and 3 more" in capsys.readouterr().out
     main(["check", str(good), "--all"])
     assert "orphan_8.txt" in capsys.readouterr().out
+
+
+def test_a_folder_without_pictures_is_not_called_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Symptom: an empty folder had nothing to fix, and the training on it was refused.
+    assert main(["check", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "there are no pictures or clips in this folder" in out
+    assert "Nothing to fix" not in out

@@ -41,7 +41,8 @@ def show_forecast(forecast: Forecast, *, console: Console, with_all_ways: bool =
     if shown is not None:
         _say(console, f"Recommended: {shown.words}{_speed(shown)}.")
     elif forecast.ways:
-        _say(console, f"Nothing fits; shown is what comes closest: {forecast.ways[forecast.shown_way].words}.")
+        nothing = "As asked for it cannot be trained" if any(way.fits for way in forecast.ways) else "Nothing fits"
+        _say(console, f"{nothing}; shown is what comes closest: {forecast.ways[forecast.shown_way].words}.")
     for index, card in enumerate(forecast.rig):
         console.print()
         _show_card(forecast, index, card, console=console)

@@ -54,3 +54,11 @@ def test_seconds_that_are_not_known_are_not_shown() -> None:
     ways = tuple(way.model_copy(update={"step_s": None}) for way in forecast.ways)
     text = drawn(forecast.model_copy(update={"ways": ways, "times": "unknown"}))
     assert "a step" not in text and "(times not known)" in text
+
+
+def test_a_way_that_there_is_not_is_no_lack_of_memory() -> None:
+    # Symptom: "Nothing fits", above a list of ways that fit.
+    fitting = forecasts.forecast()
+    ways = tuple(way.model_copy(update={"recommended": False}) for way in fitting.ways)
+    text = drawn(fitting.model_copy(update={"ways": ways, "refusal": ('No way to train is called "x".',)}))
+    assert "As asked for it cannot be trained" in text and "Nothing fits" not in text

@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 from diffusionforce.engines.contract import Describe
 from diffusionforce.engines.subjects import JobSubjects
-from diffusionforce.errors import Change, UserError
+from diffusionforce.errors import Change, DeviceError, UserError
 from diffusionforce.job import Job
 from diffusionforce.rig import in_gb
 from diffusionforce.trainer.engines import load_engine
@@ -59,7 +59,8 @@ def forecast_job(
     rig, traces = rig or rig_here(job.profile.devices.use, memory=job.profile.memory), traces or Traces()
     found = _forecast(job, rig=rig, wish=wish, traces=traces)
     forecast = found.forecast
-    if finds_changes:
+    # No settings make a way exist that there is not.
+    if finds_changes and (not forecast.refusal or not job.way or _is_found(job.way, found.plan)):
         forecast = _with_changes(forecast, job, rig=rig, wish=wish, traces=traces)
     return JobForecast(forecast.model_copy(update={"took_s": time.perf_counter() - start_s}), found.plan)
 
@@ -129,6 +130,7 @@ def forecast_subjects(
         for variant in subjects.variants
     ]
     rig = rig.with_process(subjects.ram_bytes)
+    _require_ram(subjects, rig)
     if lesson is not None:
         rig = rig.with_extra(lesson.extra_bytes)
     caching: Calls = [(call.where, traces.call(call)) for call in subjects.caching]
@@ -202,6 +204,11 @@ def _asked_way(job: Job, wish: Wish) -> Wish:
     return Wish(way=job.way) if job.way else wish
 
 
+def _is_found(way: str, made: Plan) -> bool:
+    wish = Wish(way=way)
+    return any(wish.allows(one, number=number) for number, one in enumerate(made.candidates, 1))
+
+
 def _wish(subjects: JobSubjects, rig: Rig) -> Wish:
     if len(rig.cards) < 2:
         return Wish()
@@ -228,6 +235,16 @@ def _about_times(times: Times, lesson: Lesson | None) -> list[str]:
     if times == "catalogue":
         return ["Times are computed from the cards' data sheets; your own cards may differ by a fifth."]
     return []
+
+
+def _require_ram(subjects: JobSubjects, rig: Rig) -> None:
+    """Refuse a rig that is thought of with less RAM than any training takes; what is free here may change."""
+    if rig.on_cards and not rig.is_here and rig.ram_free_bytes <= 0:
+        raise DeviceError(
+            f"The training process alone needs {in_gb(subjects.ram_bytes)} of RAM, and a rig with "
+            f"{in_gb(rig.ram_total_bytes)} has less than that beside its system.",
+            hint="Plan for more RAM.",
+        )
 
 
 def _about_ram(subjects: JobSubjects, rig: Rig) -> list[str]:

@@ -10,6 +10,7 @@ from tests.support.traced_models import SMALL_WAN
 from tests.support.wan_subjects import wan_subjects
 
 from diffusionforce.engines.subjects import JobSubjects, TracedCall
+from diffusionforce.errors import DeviceError
 from diffusionforce.job import Job, changed
 from diffusionforce.pipeline.tracer.numbers import CallTrace
 from diffusionforce.rig import GIB
@@ -320,3 +321,22 @@ def test_a_job_may_name_its_way(traces: Traces, job: Job, small: JobSubjects, mo
         assert named.recommended is not None and named.recommended.words == ways[-1].words
     nowhere = forecast_job(job.model_copy(update={"way": "99"}), rig=rig, traces=traces).forecast
     assert nowhere.refusal == ('No way to train is called "99".',)
+
+
+def test_a_rig_without_ram_for_the_process_is_refused(job: Job, traces: Traces) -> None:
+    # Symptom: with hardly any RAM a way that fits was recommended, and a note said that the process needs more.
+    with pytest.raises(DeviceError, match=r"of RAM, and a rig with 0\.9 GB has less"):
+        forecast_job(job, rig=rig_imagined("RTX 3090", ram_gib=0.9), traces=traces)
+
+
+def test_for_a_way_that_there_is_not_no_settings_are_tried(
+    job: Job, traces: Traces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Symptom: a misspelt way took as long to refuse as a dozen forecasts.
+    def never(*_: object, **__: object) -> Forecast:
+        raise AssertionError("other settings were tried")
+
+    monkeypatch.setattr(joining, "_with_changes", never)
+    asked = job.model_copy(update={"way": "splitt"})
+    forecast = forecast_job(asked, rig=rig_imagined(TWO_CARDS), traces=traces).forecast
+    assert forecast.refusal == ('No way to train is called "splitt".',)

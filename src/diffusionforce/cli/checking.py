@@ -96,7 +96,12 @@ def _kind_lines(what: str, findings: Sequence[FileFinding], num_names: int) -> l
     lines = [Text(f"  {kind.heading(len(findings))}"), Text(f"    {kind.meaning}", style="dim")]
     for finding in findings[:num_names]:
         note = f": {finding.note}" if finding.related and finding.note else ""
-        lines.append(Text(f"    {finding.name}{note}"))
+        lines.append(Text(f"    {_on_one_line(finding.name + note)}"))
     if len(findings) > num_names:
         lines.append(Text(f"    and {len(findings) - num_names:,} more; name all with --all", style="dim"))
     return lines
+
+
+def _on_one_line(words: str) -> str:
+    """Words without what would break the line or steer the terminal; names of files may hold anything."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)

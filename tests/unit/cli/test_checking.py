@@ -1,6 +1,7 @@
 """`diffusionforce check`, up to its exit code."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,11 @@ def test_a_folder_without_pictures_is_not_called_good(tmp_path: Path, capsys: py
     out = capsys.readouterr().out
     assert "there are no pictures or clips in this folder" in out
     assert "Nothing to fix" not in out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+def test_names_neither_break_the_line_nor_steer_the_terminal(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Symptom: a name with a line break filled two lines, and one with an escape coloured what came after it.
+    save(good / "a\nb\x1b[31m日本.png", 9, caption=None)
+    main(["check", str(good)])
+    assert r"    a\nb\x1b[31m日本.png" in capsys.readouterr().out.splitlines()

@@ -43,6 +43,9 @@ def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
     assert run.can_resume
     assert {history.state_words(state) for state in run.states} == {"Resume from step 100", "Resume from a-state"}
     assert run.facts() == "step 120 of 300"
+    assert run.dataset_dir == recorded.job(folder.root).dataset_dir
+    folder.job_path.unlink()
+    assert history.read_history(tmp_path / "runs")[0].dataset_dir is None
 
 
 def test_a_run_is_shown_by_the_first_prompt_of_its_newest_previews(tmp_path: Path):

@@ -1,5 +1,6 @@
 """The runs there are and the runs that wait: how each ended, what it took, and when those that wait may start."""
 
+import contextlib
 import re
 import statistics
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.run_title import day_and_time
-from diffusionforce.job import Job
+from diffusionforce.job import Job, read_job
 from diffusionforce.runs import RunState, list_runs
 
 _SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
@@ -26,12 +27,14 @@ class PastRun:
         state: How far it came and how it ended; a run whose process is gone has crashed.
         picture: Its newest sample of the first prompt, None where there is none.
         states: Folders of the states that it saved, from which another run can go on, the newest first.
+        dataset_dir: What it learned from, None where that cannot be read any more.
     """
 
     root: Path
     state: RunState
     picture: Path | None
     states: tuple[Path, ...] = ()
+    dataset_dir: Path | None = None
 
     @property
     def can_resume(self) -> bool:
@@ -82,7 +85,11 @@ def read_history(root: Path) -> list[PastRun]:
         paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
         samples = [path for path in paths if path.suffix.lower() in PICTURES]
         picture = max(samples, key=_newest_of_first_prompt, default=None)
-        found.append(PastRun(root=folder.root, state=state, picture=picture, states=tuple(folder.states())))
+        dataset_dir = None
+        with contextlib.suppress(UserError):
+            dataset_dir = read_job(folder.job_path).dataset_dir
+        states = tuple(folder.states())
+        found.append(PastRun(root=folder.root, state=state, picture=picture, states=states, dataset_dir=dataset_dir))
     return found
 
 

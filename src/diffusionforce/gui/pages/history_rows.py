@@ -7,6 +7,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
+from diffusionforce.gui.dataset_reading import folder_title
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.model.plan_words import short_facts
@@ -109,7 +110,7 @@ class CurrentRow(RunRow):
     def show_model(self, title: str, model: RunModel) -> None:
         """Show where it is."""
         self.name.set_text(title)
-        self.note.set_text(model.job.dataset_dir.name if model.job is not None else "")
+        self.note.set_text(folder_title(model.job.dataset_dir) if model.job is not None else "")
         tone, icon = ("warn", "pause") if model.is_paused else ("ok", "play") if model.step else ("info", "clock")
         word = "Paused" if model.is_paused else "Training" if model.step else "Starting"
         self.chip.set(word, tone, icon)
@@ -128,7 +129,7 @@ class WaitingRow(RunRow):
         self.run = run
         self.setAccessibleName(f"Waiting: {title}")
         self.name.set_text(title)
-        self.note.set_text(f"{run.job.dataset_dir.name} · {short_facts(run.job.profile)}")
+        self.note.set_text(f"{folder_title(run.job.dataset_dir)} · {short_facts(run.job.profile)}")
         self.facts.set_text(times)
 
 
@@ -141,7 +142,8 @@ class PastRow(RunRow):
         self.run = run
         state = run.state
         self.name.set_text(state.title)
-        self.note.set_text(f"{run.when} · {run.root.name}")
+        name = folder_title(run.dataset_dir) if run.dataset_dir is not None else run.root.name
+        self.note.set_text(f"{run.when} · {name}")
         self.chip.set(*LOOKS[state.state])
         if state.state != "done" and state.num_steps:
             self.show_bar(state.step / state.num_steps, tone="text3")

@@ -65,7 +65,7 @@ class Inspector(QFrame):
         self.sizes.setAccessibleName("Training size")
         self.sizes.currentIndexChanged.connect(self._on_size)
         self.crop = CropView()
-        self._facts = {name: Elided("") for name in ("File", "Cropped")}
+        self._facts = {"File": Elided(""), "Cropped": Label("", wrap=True)}
         self.words = Label("", "muted")
         self.caption = QPlainTextEdit()
         self.caption.setAccessibleName("Caption")

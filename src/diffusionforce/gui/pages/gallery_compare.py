@@ -109,7 +109,7 @@ class ComparePane(QWidget):
         for i, sample_row in enumerate(self._table.rows):
             leaks = self._table.lacks_trigger(sample_row)
             seed = f"seed {sample_row.seed}" if sample_row.seed is not None else ""
-            note = "no trigger word: should not change" if leaks else seed
+            note = "no trigger: should not change" if leaks else seed
             item = ListItem(sample_row.prompt, note, icon="image")
             self._group.addButton(item, i)
             self._items.append(item)

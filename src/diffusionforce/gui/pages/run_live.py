@@ -63,6 +63,10 @@ class RunLivePage(Page):
         self._session: RunSession | None = None
         self._log_count = 0
         self._chart_shown_s = 0.0
+        # What comes within the wait is drawn after it, also when nothing follows.
+        self._chart_later = QTimer(self)
+        self._chart_later.setSingleShot(True)
+        self._chart_later.timeout.connect(self.refresh)
         self._rebalances = False
         self.body.setSpacing(12)
         self.header = Header("", "")
@@ -224,8 +228,12 @@ class RunLivePage(Page):
 
     def _show_chart(self, model: RunModel) -> None:
         """Show the chart, twice a second at most: it is the one thing here that gets dearer with every step."""
-        if model.outcome is None and time.monotonic() - self._chart_shown_s < CHART_REPAINT_S:
+        waited_s = time.monotonic() - self._chart_shown_s
+        if model.outcome is None and waited_s < CHART_REPAINT_S:
+            if not self._chart_later.isActive():
+                self._chart_later.start(int(1000 * (CHART_REPAINT_S - waited_s)) + 1)
             return
+        self._chart_later.stop()
         self._chart_shown_s = time.monotonic()
         losses = model.losses
         marks = [step for step in sorted(model.samples.drawn_steps) if step]

@@ -100,10 +100,10 @@ def show_forecast(answer: Forecast) -> Callable[[Window, Path], None]:
     return show
 
 
-def wait_for(is_so: Callable[[], bool]) -> None:
+def wait_for(is_so: Callable[[], bool], *, every_ms: int = 20) -> None:
     loop, timer = QEventLoop(), QTimer()
     timer.timeout.connect(lambda: loop.quit() if is_so() else None)
-    timer.start(20)
+    timer.start(every_ms)
     QTimer.singleShot(WAIT_MS, loop.quit)
     loop.exec()
     assert is_so()

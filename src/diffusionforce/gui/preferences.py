@@ -40,6 +40,15 @@ class Preferences:
         self._store.setValue("language", code)
 
     @property
+    def tells_of_ends(self) -> bool:
+        """Whether the system is to say that a run has ended while another window is in front."""
+        return str(self._store.value("tells_of_ends", "yes")) != "no"
+
+    @tells_of_ends.setter
+    def tells_of_ends(self, wanted: bool) -> None:
+        self._store.setValue("tells_of_ends", "yes" if wanted else "no")
+
+    @property
     def geometry(self) -> QByteArray | None:
         """Place and size of the window."""
         value = self._store.value("geometry")

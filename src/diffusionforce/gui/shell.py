@@ -19,6 +19,7 @@ from diffusionforce.gui.rig_watch import RigWatch, Vitals
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
+from diffusionforce.gui.system_notice import SystemNotice
 from diffusionforce.gui.widgets.focus import FocusTracker
 from diffusionforce.job import Job
 from diffusionforce.rig import RigReport
@@ -70,6 +71,8 @@ class Window(QWidget):
         self.sidebar, self.strip = Sidebar(), RigStrip()
         self.places = QStackedWidget()
         self._built: dict[str, Place] = {}
+        self.system_notice = SystemNotice(self, preferences)
+        self.system_notice.clicked.connect(lambda: self.go("run"))
         self.notices = NoticeBar()
         self.notices.stop_asked.connect(self._stop_and_close)
         self.notices.leave_asked.connect(self._leave_and_close)
@@ -252,6 +255,8 @@ class Window(QWidget):
     def _on_ended(self) -> None:
         self._on_changed()
         QApplication.alert(self)
+        if self.session is not None and self.session.was_going and self.session.model.outcome is not None:
+            self.system_notice.tell(self.session.title, self.session.model.outcome)
         if self._closes_after_stop:
             self.close()
         elif self.session is not None and self.session.was_going and self.session.model.outcome is not None:

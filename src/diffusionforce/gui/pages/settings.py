@@ -23,6 +23,7 @@ from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import column, hairline, holder, scrolling
 from diffusionforce.gui.widgets.segmented import Segmented
 from diffusionforce.gui.widgets.toast import Toasts
+from diffusionforce.gui.widgets.toggle import Toggle
 from diffusionforce.job import own_profiles_dir, shipped_dir
 from diffusionforce.runs import data_dir, runs_root
 
@@ -58,9 +59,14 @@ class SettingsPage(Page):
         codes = list(LANGUAGES)
         self.language = Segmented(tuple(LANGUAGES.values()), codes.index(language.current()))
         self.language.chosen.connect(lambda index: self._on_language(codes[index]))
-        look = Card("Look", gap=12)
+        look = Card("Window", gap=12)
         look.add(setting("Theme", "Follows the system unless you choose.", self.theme), hairline())
         look.add(setting("Language", "Of the window; what a training says stays English.", self.language))
+        self.tells = Toggle(tr("Tell when a run ends"))
+        self.tells.setChecked(preferences.tells_of_ends)
+        self.tells.clicked.connect(self._on_tells)
+        told = setting("Tell when a run ends", "The system says it while another window is in front.", self.tells)
+        look.add(hairline(), told)
         self.hub = HubCard(preferences)
         self.updates = UpdatesCard(watch, is_training=is_training)
         self.toasts = Toasts(self)
@@ -100,6 +106,10 @@ class SettingsPage(Page):
         if isinstance(app, QApplication):
             theme.apply(app, self._preferences.theme)
 
+    def _on_tells(self, wanted: bool) -> None:
+        self._preferences.tells_of_ends = wanted
+        self._preferences.save()
+
     def _on_language(self, code: str) -> None:
         if code != language.current():
             self._preferences.language = code
@@ -125,6 +135,7 @@ class SettingsPage(Page):
         self._preferences.save()
         self.theme.choose(CHOICES.index(self._preferences.theme))
         self._apply_theme()
+        self.tells.setChecked(self._preferences.tells_of_ends)
         self.language.choose(list(LANGUAGES).index(self._preferences.language))
         self._on_language(self._preferences.language)
 

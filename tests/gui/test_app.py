@@ -17,11 +17,16 @@ from diffusionforce.gui import app, shell
 class Brief(shell.Window):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        QTimer.singleShot(1500, self, self.look)
+        self.seen = []
+        self.timer = QTimer(self, interval=700)
+        self.timer.timeout.connect(self.look)
+        self.timer.start()
     def look(self):
         session = self.session
-        sys.stdout.write(f"{session.title if session else None}|{session.model.step if session else 0}")
-        self.close()
+        self.seen.append(f"{session.title if session else None}|{session.model.step if session else 0}")
+        if self.seen.count(self.seen[-1]) == 4:  # All that there was to read has been read.
+            sys.stdout.write(self.seen[-1])
+            self.close()
 app.Window = Brief
 sys.exit(app.main(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
 """

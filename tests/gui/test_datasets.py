@@ -316,9 +316,12 @@ def test_a_folder_that_is_gone_is_said_and_can_be_forgotten(page: DatasetsPage, 
     page.choose(str(tmp_path / "moved"))
     wait_ready(page, qtbot)
     assert page.desk.problem is not None
-    buttons = {button.accessibleName(): button for button in page.findChildren(QPushButton) if button.isVisible()}
-    assert "Find folder" in buttons
-    qtbot.mouseClick(buttons["Remove from the list"], Qt.MouseButton.LeftButton)
+
+    def buttons() -> dict[str, QPushButton]:
+        return {button.accessibleName(): button for button in page.findChildren(QPushButton) if button.isVisible()}
+
+    qtbot.waitUntil(lambda: "Find folder" in buttons(), timeout=WAIT_MS)
+    qtbot.mouseClick(buttons()["Remove from the list"], Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
     assert not page.library.own
     assert page.desk.problem is None

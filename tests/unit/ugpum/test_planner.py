@@ -136,6 +136,7 @@ def test_the_plan_is_the_fastest_that_fits_and_refuses_only_where_nothing_does(c
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)
 @MANY
 @given(rigs())
 def test_the_plan_is_the_fastest_that_fits_of_thousands_of_rigs(case: Case) -> None:
@@ -214,6 +215,7 @@ def test_more_memory_never_makes_the_plan_slower(case: Case, which: int, more: i
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)
 @MANY
 @given(rigs(), st.integers(0, 2), st.integers(1, 40))
 def test_more_memory_makes_none_of_thousands_of_plans_slower(case: Case, which: int, more: int) -> None:
@@ -238,6 +240,7 @@ def test_one_more_card_never_makes_the_plan_slower(case: Case, card: PlanCard, p
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)
 @MANY
 @given(rigs(), cards(), st.floats(0.1, 50))
 def test_one_more_card_makes_none_of_thousands_of_plans_slower(case: Case, card: PlanCard, pace: float) -> None:

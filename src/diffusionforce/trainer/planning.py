@@ -77,17 +77,23 @@ def plan_run(job: Job, /, *, finds_changes: bool = True) -> PlannedRun | None:
     """
     rig = rig_here(job.profile.devices.use, memory=job.profile.memory)
     if not rig.on_cards:
-        return None
+        return _without_plan(job, "the processor trains in one way only")
     try:
         forecast, plan = forecast_job(job, rig=rig, finds_changes=finds_changes)
     except NotForecastError:
-        return None
+        return _without_plan(job, "this model cannot be forecast yet, so there are no ways to choose from")
     way = forecast.recommended
     if way is None or plan.recommended is None:
         raise refusal(forecast)
     return PlannedRun(
         plan=run_plan(forecast, way), forecast=forecast, rig=rig.names, modelled_s=plan.recommended.step_s
     )
+
+
+def _without_plan(job: Job, reason: str) -> None:
+    """Nothing to plan; a way that was asked for is not passed over in silence."""
+    if job.way:
+        raise DeviceError(f'There is no way "{job.way}" to train here: {reason}.', hint="Leave the way out.")
 
 
 def refusal(forecast: Forecast) -> DeviceError:

@@ -90,6 +90,12 @@ def test_a_job_for_the_processor_needs_no_plan(tmp_path: Path, asked: list[objec
     assert plan_run(small_job(tmp_path)) is None
 
 
+def test_a_way_is_not_passed_over_in_silence_where_there_is_nothing_to_plan(tmp_path: Path, asked: list[object]):
+    job = small_job(tmp_path).model_copy(update={"way": "split"})
+    with pytest.raises(DeviceError, match='no way "split" to train here: the processor'):
+        plan_run(job)
+
+
 def test_a_model_that_cannot_be_forecast_is_trained_without_a_plan(
     tmp_path: Path, asked: list[object], monkeypatch: pytest.MonkeyPatch
 ):

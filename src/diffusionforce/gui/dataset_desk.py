@@ -3,30 +3,24 @@
 Views listen to its signals and ask it for deeds; nothing here draws.
 """
 
-import re
-import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from diffusionforce.datasets.captions import caption_path, keep_original, write_caption
 from diffusionforce.datasets.findings import Kind
 from diffusionforce.datasets.records import FileFinding
 from diffusionforce.datasets.sets import SetFolder
-from diffusionforce.errors import DatasetError, UserError
+from diffusionforce.errors import UserError
 from diffusionforce.gui import background, dataset_reading
 from diffusionforce.gui.dataset_check import DatasetCheck
+from diffusionforce.gui.dataset_files import Opened, Outbox, TakenIn, list_files, take_in
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.caption_book import CaptionBook, Change
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
-
-CONTROL_DIR = "control"
-"""Folder with what pictures are made from, for models that change pictures."""
 
 _CHOSEN = Kind(
     key="chosen",
@@ -36,23 +30,6 @@ _CHOSEN = Kind(
     repair="set_aside",
     action="Set aside",
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Opened:
-    folders: tuple[SetFolder, ...]
-    table: DatasetTable
-    repairs: list[tuple[Path, str]]
-    controls: dict[Path, dict[str, list[Path]]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _TakenIn:
-    table: DatasetTable
-    captions: dict[Path, str]
-    trigger: str
-    missing: list[Path]
-    num_media: int
 
 
 class DatasetDesk(QObject):
@@ -89,7 +66,7 @@ class DatasetDesk(QObject):
         self._asked = 0
         self._check: DatasetCheck | None = None
         self._is_stopped = False
-        self._outbox = _Outbox()
+        self._outbox = Outbox()
         self._missing: list[Path] | None = None
         self._controls: dict[Path, dict[str, list[Path]]] = {}
 
@@ -139,7 +116,7 @@ class DatasetDesk(QObject):
         self.opened.emit()
         background.run(
             self,
-            lambda: _list(self.library, choice),
+            lambda: list_files(self.library, choice),
             done=lambda found: self._on_listed(asked, found),
             failed=lambda error: self._refuse(asked, error),
         )
@@ -168,7 +145,7 @@ class DatasetDesk(QObject):
         if was_checking:
             self.changed.emit()
 
-    def _on_listed(self, asked: int, found: _Opened) -> None:
+    def _on_listed(self, asked: int, found: Opened) -> None:
         if asked != self._asked:
             return
         self.folders, self._controls = found.folders, found.controls
@@ -192,12 +169,12 @@ class DatasetDesk(QObject):
         own = self.library.entry(self.choice).trigger
         background.run(
             self,
-            lambda: _take_in(results, own),
+            lambda: take_in(results, own),
             done=lambda taken: self._show(asked, taken),
             failed=lambda error: self._refuse(asked, error),
         )
 
-    def _show(self, asked: int, taken: _TakenIn) -> None:
+    def _show(self, asked: int, taken: TakenIn) -> None:
         if asked != self._asked:
             return
         if self._check is not None:
@@ -363,76 +340,3 @@ class DatasetDesk(QObject):
             self.said.emit("err", error.sentence, error.hint, False)
             return
         self.open(choice)
-
-
-def _list(library: DatasetLibrary, choice: str) -> _Opened:
-    """Return folders, names and repairs of a dataset; on a thread, because a folder may be far away."""
-    from diffusionforce.datasets.folder import OTHER_MEDIA_SUFFIXES, PICTURE_SUFFIXES, folder_files  # noqa: PLC0415
-    from diffusionforce.datasets.repairs import Workshop  # noqa: PLC0415
-
-    folders = library.folders(choice)
-    paths: list[Path] = []
-    repairs: list[tuple[Path, str]] = []
-    controls: dict[Path, dict[str, list[Path]]] = {}
-    for folder in folders:
-        root = Path(folder.path)
-        shown = PICTURE_SUFFIXES | OTHER_MEDIA_SUFFIXES
-        paths += [path for path in folder_files(root)[0] if path.suffix.lower() in shown]
-        repairs += [(root, done.action) for done in Workshop(root).done()]
-        if (root / CONTROL_DIR).is_dir():
-            controls[root] = by_stem(folder_files(root / CONTROL_DIR)[0])
-    return _Opened(folders=folders, table=DatasetTable.listed(paths).prepare(), repairs=repairs, controls=controls)
-
-
-def _take_in(results: list[Any], own_trigger: str) -> _TakenIn:
-    from diffusionforce.datasets.subject import likely_trigger  # noqa: PLC0415
-
-    table = DatasetTable.checked(results).prepare()
-    captions = table.captions()
-    trigger = own_trigger or likely_trigger([caption for caption in captions.values() if caption])
-    return _TakenIn(
-        table=table,
-        captions=captions,
-        trigger=trigger,
-        missing=CaptionBook(captions).without(trigger, table.captioned),
-        num_media=sum(row.facts.media in {"picture", "clip"} for row in table.rows),
-    )
-
-
-def by_stem(files: Iterable[Path]) -> dict[str, list[Path]]:
-    """Return control pictures by the name of the picture that is made from them; `fox_1` is one more for `fox`."""
-    found: dict[str, list[Path]] = {}
-    for path in files:
-        for stem in {path.stem, re.sub(r"_\d+$", "", path.stem)}:
-            found.setdefault(stem, []).append(path)
-    return found
-
-
-class _Outbox:
-    """Captions on their way to the disk: one writer at a time, so that the last text of a picture is the one kept."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._texts: dict[Path, str] = {}
-
-    def put(self, texts: Mapping[Path, str]) -> None:
-        """Take captions to be written. Call on the window's thread."""
-        self._texts = {**self._texts, **texts}
-
-    def write(self) -> None:
-        """Write what waits. Call on a thread.
-
-        Raises:
-            DatasetError: The disk refuses.
-        """
-        with self._lock:
-            texts, self._texts = self._texts, {}
-            for picture, text in texts.items():
-                path = caption_path(picture)
-                try:
-                    keep_original(picture)
-                    write_caption(path, text)
-                except OSError as error:
-                    raise DatasetError(
-                        f"{path.name} cannot be written: {error.strerror or error}.", hint="The caption is not saved."
-                    ) from error

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QLineEdit
 import diffusionforce
 from diffusionforce.gui import theme
 from diffusionforce.gui.model import language
-from diffusionforce.gui.model.language import LANGUAGES, tr
+from diffusionforce.gui.model.language import LANGUAGES, noted, tr
 from diffusionforce.gui.pages.gallery import COMFY_KEY
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pages.settings_cards import FIELD_PX, HubCard, UpdatesCard, setting
@@ -83,7 +83,7 @@ class SettingsPage(Page):
         self.reset = Button("Reset the window", "undo")
         self.reset.clicked.connect(self._on_reset)
         card.add(setting("First steps", "Looks at your rig and trains the demo, step by step.", self.first_steps))
-        note = "Forgets theme, language, sizes and last choices. Runs, profiles and the token stay."
+        note = noted("Forgets theme, language, sizes and last choices. Runs, profiles and the token stay.")
         return card.add(hairline(), setting("Reset", note, self.reset))
 
     def shown(self) -> None:

@@ -80,7 +80,7 @@ def test_another_language_counts_at_once_and_is_remembered(window: Window, page:
     assert window.places.currentWidget() is again
     assert window.sidebar.item("datasets").accessibleName().startswith("Datensätze")
     titles = {label.text() for label in again.findChildren(Label)}
-    assert {"Einstellungen", "Aussehen", "Sprache"} <= titles
+    assert {"Einstellungen", "Fenster", "Sprache"} <= titles
     assert window.preferences.language == "de"
     assert window.session is session
     window.go("run")

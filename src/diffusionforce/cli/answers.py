@@ -1,10 +1,9 @@
 """What a child process answers that looks at engines or models for us: the command line loads neither."""
 
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 
-from diffusionforce.wire import child_environment, interrupts_held_back
+from diffusionforce.wire import child_environment, interrupts_held_back, module_command
 
 _PATIENCE_S = 20.0
 
@@ -19,7 +18,7 @@ def answer_lines(module: str, arguments: Sequence[str]) -> Iterator[bytes]:
     Raises:
         RuntimeError: It ended without a word.
     """
-    command = [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
+    command = module_command(module, *arguments)
     with interrupts_held_back():
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=child_environment())
     assert child.stdout is not None

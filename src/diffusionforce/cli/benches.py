@@ -1,10 +1,9 @@
 """Measurements on this machine. Each is a process of its own, because it loads PyTorch."""
 
 import subprocess
-import sys
 from collections.abc import Sequence
 
-from diffusionforce.wire import child_environment
+from diffusionforce.wire import child_environment, module_command
 
 BENCHES = {
     "rig": ("diffusionforce.trainer.speed_test", "how fast each card computes and is reached"),
@@ -16,5 +15,4 @@ BENCHES = {
 def run(arguments: Sequence[str]) -> int:
     """Run a measurement in a process of its own, and return its exit code."""
     module, _ = BENCHES[arguments[0]]
-    command = [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
-    return subprocess.run(command, check=False, env=child_environment()).returncode
+    return subprocess.run(module_command(module, *arguments), check=False, env=child_environment()).returncode

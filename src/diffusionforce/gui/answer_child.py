@@ -1,12 +1,12 @@
 """A child process that is asked one thing and answers with records, a JSON object a line; the last one counts."""
 
-import sys
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+from PySide6.QtCore import QObject, QProcess, Signal
 
 from diffusionforce.errors import UserError
-from diffusionforce.wire import child_environment
+from diffusionforce.gui import processes
+from diffusionforce.wire import module_command
 
 END_WAIT_MS = 3000
 
@@ -31,11 +31,7 @@ class AnswerChild(QObject):
 
     def start(self, module: str, arguments: Sequence[str]) -> None:
         """Start `python -m module` with arguments."""
-        environment = QProcessEnvironment()
-        for name, value in child_environment().items():
-            environment.insert(name, value)
-        self._process.setProcessEnvironment(environment)
-        self._process.start(sys.executable, ["-P", "-X", "utf8", "-m", module, *arguments])
+        processes.start(self._process, module_command(module, *arguments))
 
     @property
     def is_running(self) -> bool:

@@ -9,12 +9,13 @@ import codecs
 from collections import deque
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
+from diffusionforce.gui import processes
 from diffusionforce.gui.model import outcome
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.wire import Command, Done, Failed, Message, Step, Stopped, StreamDecoder, encode
-from diffusionforce.wire.child import child_command, child_environment
+from diffusionforce.wire.child import child_command
 
 LAST_WORDS = 40
 CHUNK_BYTES = 32 * 1024
@@ -57,11 +58,7 @@ class TrainerChild(QObject):
             command: Another program than the trainer, for tests.
         """
         self._command = command or child_command(job_file)
-        environment = QProcessEnvironment()
-        for name, value in child_environment().items():
-            environment.insert(name, value)
-        self._process.setProcessEnvironment(environment)
-        self._process.start(self._command[0], self._command[1:])
+        processes.start(self._process, self._command)
 
     @property
     def is_running(self) -> bool:

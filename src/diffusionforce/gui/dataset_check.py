@@ -1,13 +1,13 @@
 """Checks a dataset in a process of its own, so that decoding thousands of pictures never holds the window up."""
 
-import sys
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from diffusionforce.datasets.records import Checked, Checking, FileFacts, FileFinding, read_record
 from diffusionforce.errors import DatasetError, UserError
-from diffusionforce.wire import Failed, child_environment
+from diffusionforce.gui import processes
+from diffusionforce.wire import Failed, module_command
 
 LINES_A_TURN = 60
 END_WAIT_MS = 3000
@@ -15,7 +15,7 @@ END_WAIT_MS = 3000
 
 def check_command(folder: Path) -> list[str]:
     """Return the command line of a process that checks a folder."""
-    return [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.cli", "check", str(folder), "--json"]
+    return module_command("diffusionforce.cli", "check", str(folder), "--json")
 
 
 class DatasetCheck(QObject):
@@ -47,15 +47,10 @@ class DatasetCheck(QObject):
         process = QProcess(self)
         self._process, self._has_ended, self._end = process, False, None
         self._files, self._findings = [], []
-        environment = QProcessEnvironment()
-        for name, value in child_environment().items():
-            environment.insert(name, value)
-        process.setProcessEnvironment(environment)
         process.readyReadStandardOutput.connect(self._on_output)
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)
-        program, *arguments = check_command(self._folders[self._done])
-        process.start(program, arguments)
+        processes.start(process, check_command(self._folders[self._done]))
 
     def cancel(self) -> None:
         """End the process; nothing is told any more."""

@@ -1,13 +1,12 @@
 """Has the engine looked at, installed and verified by a child process, one thing at a time."""
 
-import sys
-
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
+from PySide6.QtCore import QObject, QProcess, Signal
 
 from diffusionforce.errors import UserError
+from diffusionforce.gui import processes
 from diffusionforce.gui.model import engine_state
 from diffusionforce.gui.model.engine_state import EngineView
-from diffusionforce.wire import child_environment
+from diffusionforce.wire import module_command
 from diffusionforce.wire.engine import EngineProgress, read_engine_record
 
 END_WAIT_MS = 3000
@@ -16,7 +15,7 @@ _MODULE = "diffusionforce.engines.musubi.command"
 
 def engine_command(action: str) -> list[str]:
     """Return the command line of the child: `status`, `install` or `verify`."""
-    return [sys.executable, "-P", "-X", "utf8", "-m", _MODULE, action]
+    return module_command(_MODULE, action)
 
 
 class EngineDesk(QObject):
@@ -42,16 +41,11 @@ class EngineDesk(QObject):
             return
         self._action, self._is_settled = action, False
         process = self._process = QProcess(self)
-        environment = QProcessEnvironment()
-        for name, value in child_environment().items():
-            environment.insert(name, value)
-        process.setProcessEnvironment(environment)
         process.readyReadStandardOutput.connect(self._on_output)
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)
         self._show(engine_state.begun(action))
-        program, *arguments = engine_command(action)
-        process.start(program, arguments)
+        processes.start(process, engine_command(action))
 
     @property
     def action(self) -> str:

@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal
+from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from diffusionforce.errors import UserError
+from diffusionforce.gui import processes
 from diffusionforce.gui.model import forecast_answer
 from diffusionforce.gui.model.forecast_desk import ForecastDesk, ForecastStatus, key_of
 from diffusionforce.job import Job, write_job
-from diffusionforce.wire import child_environment, forecast_command
+from diffusionforce.wire import forecast_command
 from diffusionforce.wire.forecast import Forecast
 
 DEBOUNCE_MS = 300
@@ -48,12 +49,7 @@ class ForecastChild(QObject):
         self._folder = tempfile.TemporaryDirectory(prefix="diffusionforce-forecast-", ignore_cleanup_errors=True)
         job_file = Path(self._folder.name) / "job.toml"
         write_job(job_file, job)
-        environment = QProcessEnvironment()
-        for name, value in child_environment().items():
-            environment.insert(name, value)
-        self._process.setProcessEnvironment(environment)
-        program, *arguments = forecast_command(job_file)
-        self._process.start(program, arguments)
+        processes.start(self._process, forecast_command(job_file))
         self._limit.start()
 
     def cancel(self) -> None:

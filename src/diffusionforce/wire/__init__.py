@@ -7,6 +7,7 @@ from diffusionforce.wire.child import (
     forecast_command,
     interrupts_held_back,
     let_interrupts_through,
+    module_command,
 )
 from diffusionforce.wire.messages import (
     PROTOCOL_VERSION,
@@ -74,6 +75,7 @@ __all__ = [
     "forecast_command",
     "interrupts_held_back",
     "let_interrupts_through",
+    "module_command",
     "readable",
     "require_protocol",
     "to_json",

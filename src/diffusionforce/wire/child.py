@@ -11,15 +11,25 @@ PASSING_JOB_NAME = "passing.job.toml"
 """A job file of this name exists to be handed over: the trainer deletes it, and its folder, once it has read it."""
 
 
-def child_command(job_file: Path) -> list[str]:
-    """Return the command line of a trainer process.
+def module_command(module: str, *arguments: str) -> list[str]:
+    """Return the command line of a process that runs a module of ours.
 
     `-P` keeps a `random.py` in the folder from which the user starts us out of the import path.
 
     Args:
+        module: The module, with its package.
+        arguments: Its arguments.
+    """
+    return [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
+
+
+def child_command(job_file: Path) -> list[str]:
+    """Return the command line of a trainer process.
+
+    Args:
         job_file: The job; the child has read it before it says `hello`.
     """
-    return [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer", str(job_file)]
+    return module_command("diffusionforce.trainer", str(job_file))
 
 
 def forecast_command(
@@ -33,7 +43,7 @@ def forecast_command(
         ram_gib: RAM of that rig, in units of 2^30 bytes; None takes what such rigs usually have.
         measures: Whether the cards that are here are measured first, which takes some seconds and is remembered.
     """
-    command = [sys.executable, "-P", "-X", "utf8", "-m", "diffusionforce.trainer.forecasting", str(job_file)]
+    command = module_command("diffusionforce.trainer.forecasting", str(job_file))
     command += [f"--rig={rig}"] if rig else []
     command += ["--measure"] if measures else []
     return command + ([f"--ram={ram_gib}"] if ram_gib is not None else [])

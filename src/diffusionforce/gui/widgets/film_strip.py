@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QWheelEvent
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
+from diffusionforce.gui.widgets.painted_area import PaintedArea
 from diffusionforce.gui.widgets.sample_cell import paint_sample
 
 CELL_PX, GAP_PX, LABEL_PX, EDGE_PX = 92, 8, 20, 320
@@ -24,7 +24,7 @@ class StripPicture:
     label: str
 
 
-class FilmStrip(QAbstractScrollArea):
+class FilmStrip(PaintedArea):
     """Shows the strip. Arrow keys or the mouse choose; up and down ask for another strip."""
 
     chosen = Signal(int)
@@ -35,17 +35,10 @@ class FilmStrip(QAbstractScrollArea):
         self._store = store
         self._pictures: Sequence[StripPicture] = ()
         self.index = 0
-        self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFixedHeight(CELL_PX + LABEL_PX + 14)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Film strip over the steps")
-        self.viewport().setAutoFillBackground(False)
         store.arrived.connect(self._on_arrived)
-
-    @Slot(str)
-    def _on_arrived(self, _path: str) -> None:
-        self.viewport().update()
 
     def show_pictures(self, pictures: Sequence[StripPicture]) -> None:
         """Show other pictures; the choice stays where it can."""
@@ -70,11 +63,6 @@ class FilmStrip(QAbstractScrollArea):
         bar.setRange(0, max(0, full - self.viewport().width()))
         bar.setPageStep(self.viewport().width())
         bar.setSingleStep(CELL_PX)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the new width."""
-        super().resizeEvent(event)
-        self._lay_out()
 
     def _left(self) -> float:
         """Return where the first picture begins: a short strip stands in the middle."""

@@ -3,9 +3,8 @@
 from collections.abc import Container
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QRect, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame
+from PySide6.QtCore import QEvent, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clip_player import ClipPlayer
@@ -13,13 +12,14 @@ from diffusionforce.gui.clips import ClipStore, is_clip
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
+from diffusionforce.gui.widgets.painted_area import PaintedArea
 from diffusionforce.gui.widgets.sample_cell import paint_badge, paint_sample
 from diffusionforce.gui.widgets.sample_layout import HEADER_PX, Cell, TableLayout
 
 EDGES_PX = (320, 640)
 
 
-class SampleGrid(QAbstractScrollArea):
+class SampleGrid(PaintedArea):
     """Shows a `SampleTable`. Arrow keys or the mouse choose a cell; Space, Return or a second click open it.
 
     Only what is in sight is painted, however large the table. A clip plays in its place while the mouse is over it, or
@@ -42,16 +42,9 @@ class SampleGrid(QAbstractScrollArea):
         self._root = Path()
         self.cell = Cell(0, 0)
         self._has_chosen = False
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Samples by prompt and step")
-        self.viewport().setAutoFillBackground(False)
         self.viewport().setMouseTracking(True)
         store.arrived.connect(self._on_arrived)
-
-    @Slot(str)
-    def _on_arrived(self, _path: str) -> None:
-        self.viewport().update()
 
     def mark(self, marks: Container[str]) -> None:
         """Put stars at samples, given by their paths in the run folder."""
@@ -148,11 +141,6 @@ class SampleGrid(QAbstractScrollArea):
             down.setValue(int(down.value() + box.top() - HEADER_PX))
         elif box.bottom() > view.bottom():
             down.setValue(int(down.value() + box.bottom() - view.bottom()))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the new size between the cells."""
-        super().resizeEvent(event)
-        self._lay_out()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the cells in sight, then the headers over what was scrolled under them."""

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clips import is_clip
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
+from diffusionforce.gui.widgets.painted_area import PaintedArea
 from diffusionforce.gui.widgets.sample_cell import paint_badge, paint_sample
 
 USUAL_PX, GAP_PX, TEXT_PX, EDGE_PX = 220, 14, 44, 640
@@ -26,7 +26,7 @@ class WallPicture:
     note: str
 
 
-class SampleWall(QAbstractScrollArea):
+class SampleWall(PaintedArea):
     """Shows samples. Arrow keys or the mouse choose; Space, Return or a second click open; F takes the mark away."""
 
     opened = Signal(int)
@@ -37,16 +37,9 @@ class SampleWall(QAbstractScrollArea):
         self._store = store
         self._pictures: Sequence[WallPicture] = ()
         self.index = 0
-        self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Favourites")
-        self.viewport().setAutoFillBackground(False)
         store.arrived.connect(self._on_arrived)
-
-    @Slot(str)
-    def _on_arrived(self, _path: str) -> None:
-        self.viewport().update()
 
     def show_pictures(self, pictures: Sequence[WallPicture]) -> None:
         """Show other samples."""
@@ -89,11 +82,6 @@ class SampleWall(QAbstractScrollArea):
         bar.setSingleStep(40)
         # Its place is kept, so that the pictures do not grow when it goes; a bar with nothing to move says nothing.
         bar.setEnabled(bar.maximum() > 0)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the new size."""
-        super().resizeEvent(event)
-        self._lay_out()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint what is in sight."""

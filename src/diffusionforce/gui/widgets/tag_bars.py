@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.widgets.focus import shows_ring
+from diffusionforce.gui.widgets.painted_area import PaintedArea
 
 ROW_PX, BAR_PX = 28, 90
 
 
-class TagBars(QAbstractScrollArea):
+class TagBars(PaintedArea):
     """Painted rows, only those in sight; a click or the arrow keys choose one."""
 
     chosen = Signal(str)
@@ -21,11 +21,8 @@ class TagBars(QAbstractScrollArea):
         super().__init__()
         self._tags: Sequence[tuple[str, int]] = ()
         self._index = -1
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Parts of captions by frequency")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.viewport().setAutoFillBackground(False)
         self.setMinimumHeight(120)
 
     def show_tags(self, tags: Sequence[tuple[str, int]]) -> None:
@@ -62,11 +59,6 @@ class TagBars(QAbstractScrollArea):
     def sizeHint(self) -> QSize:
         """Return a size that shows some rows."""
         return QSize(320, 300)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the scroll bar."""
-        super().resizeEvent(event)
-        self._lay_out()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the rows in sight."""

@@ -13,15 +13,14 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPixmap,
-    QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame
 
 from diffusionforce.gui import icons, paint, theme
 from diffusionforce.gui.model.dataset_table import Row
 from diffusionforce.gui.model.grid_choice import GridChoice, GridShape
 from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.focus import shows_ring
+from diffusionforce.gui.widgets.painted_area import PaintedArea
 
 USUAL_PX, TEXT_PX, GAP_PX, INSET_PX, BAR_PX = 140, 44, 10, 4, 12
 _ICONS = {"picture": "image", "clip": "film", "caption": "log", "other": "image"}
@@ -31,7 +30,7 @@ _STEPS = {
 }
 
 
-class ThumbGrid(QAbstractScrollArea):
+class ThumbGrid(PaintedArea):
     """Shows rows of a `DatasetTable`. Arrow keys or the mouse choose; Shift and Ctrl choose several."""
 
     chosen = Signal()
@@ -43,11 +42,8 @@ class ThumbGrid(QAbstractScrollArea):
         self._thumbnails = thumbnails
         self.rows: Sequence[Row] = ()
         self.choice = GridChoice()
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName("Files of the dataset")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.viewport().setAutoFillBackground(False)
         self.setMinimumHeight(160)
         thumbnails.arrived.connect(self._on_arrived)
 
@@ -151,11 +147,6 @@ class ThumbGrid(QAbstractScrollArea):
     def sizeHint(self) -> QSize:
         """Return a size that shows some rows."""
         return QSize(560, 420)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the new width between the cells."""
-        super().resizeEvent(event)
-        self._lay_out()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the cells that are asked for."""

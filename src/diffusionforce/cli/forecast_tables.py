@@ -7,6 +7,7 @@ from rich.text import Text
 
 from diffusionforce.cli.arguments import as_options
 from diffusionforce.cli.words import duration, memory
+from diffusionforce.job import Profile
 from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, Way
 
 _PARTS = {
@@ -27,11 +28,12 @@ _TIMES = {
 }
 
 
-def show_forecast(forecast: Forecast, *, console: Console, with_all_ways: bool = False) -> None:
+def show_forecast(forecast: Forecast, profile: Profile, *, console: Console, with_all_ways: bool = False) -> None:
     """Draw a forecast.
 
     Args:
         forecast: What to draw.
+        profile: What it is a forecast of.
         console: Where to.
         with_all_ways: List every way to train, not only the best of each kind and number format.
     """
@@ -47,7 +49,7 @@ def show_forecast(forecast: Forecast, *, console: Console, with_all_ways: bool =
         console.print()
         _show_card(forecast, index, card, console=console)
     console.print()
-    _show_ram(forecast, console=console)
+    _show_ram(forecast, profile, console=console)
     console.print()
     _show_ways(forecast, list(forecast.ways) if with_all_ways else _best_of_each(forecast), console=console)
     for sentence in forecast.refusal:
@@ -101,16 +103,24 @@ def _spare(need: CardNeed, card: ForecastCard) -> Text:
     return Text(memory(spare_bytes), style="green")
 
 
-def _show_ram(forecast: Forecast, *, console: Console) -> None:
+def _show_ram(forecast: Forecast, profile: Profile, *, console: Console) -> None:
     needs = ", ".join(f"{phase.phase} {memory(phase.ram_bytes)}" for phase in forecast.phases if phase.ram_bytes)
     lockable = f", {memory(forecast.ram_usable_bytes)} of it for blocks" if forecast.ram_usable_bytes else ""
     _say(console, f"RAM: {memory(forecast.ram_total_bytes)}{lockable}; {needs or 'next to none is needed'}.")
     for phase in forecast.phases:
         if phase.words:
-            _say(console, Text(f"  {phase.phase}: {phase.words}", style="dim"))
+            time = _sample_time(phase.step_s, profile) if phase.phase == "sampling" and phase.fits else ""
+            _say(console, Text(f"  {phase.phase}: {phase.words}{time}", style="dim"))
         for num_blocks, card in zip(phase.num_aside, forecast.rig, strict=False):
             if num_blocks:
                 _say(console, f"  {num_blocks} blocks of {card.label} step aside to RAM while samples are made.")
+
+
+def _sample_time(step_s: float | None, profile: Profile) -> str:
+    if step_s is None:
+        return ""
+    each_s, number = step_s * profile.samples.num_steps, profile.num_samples
+    return f", about {duration(each_s)} for each of {number} samples, {duration(each_s * number)} in all"
 
 
 def _best_of_each(forecast: Forecast) -> list[Way]:

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         write_answer(line)
     else:
-        show_forecast(answer, console=Console(highlight=False), with_all_ways=options.all)
+        show_forecast(answer, job.profile, console=Console(highlight=False), with_all_ways=options.all)
     return EXIT_REFUSED if answer.refusal else EXIT_FITS
 
 

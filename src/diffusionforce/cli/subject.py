@@ -19,14 +19,13 @@ def fitted(profile: Profile, dataset_dir: Path, *, profile_dir: Path, trigger: s
     from diffusionforce.datasets import adapted, is_own_dataset, read_folder  # noqa: PLC0415
 
     trigger = trigger.strip()
-    if not trigger and is_own_dataset(profile, dataset_dir, profile_dir=profile_dir):
-        return profile, ""
+    is_own = not trigger and is_own_dataset(profile, dataset_dir, profile_dir=profile_dir)
     try:
         dataset = read_folder(dataset_dir, decode=False)
     except DatasetError:
         return profile, ""  # The trainer refuses it too, and names everything else that is wrong.
     profile = adapted(profile, dataset, trigger=trigger, profile_dir=profile_dir)
-    return profile, _line(profile.dataset.trigger, is_given=bool(trigger))
+    return profile, "" if is_own else _line(profile.dataset.trigger, is_given=bool(trigger))
 
 
 def _line(trigger: str, *, is_given: bool) -> str:

@@ -2,7 +2,8 @@
 
 A profile is written for one subject: its prompts name it, and so does the file that comes out. Trained on other
 pictures, such a profile would draw previews of somebody whom the LoRA never saw. So its prompts are templates here:
-the word that is in every caption of the new pictures takes the place of the profile's own.
+the word that is in every caption of the new pictures takes the place of the profile's own. A profile that is written
+for no subject says `{trigger}` where the word goes.
 """
 
 import re
@@ -14,6 +15,8 @@ from diffusionforce.datasets.folder import Dataset
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import Profile, dataset_folder, shipped_dir
 
+PLACEHOLDER = "{trigger}"
+"""In a prompt: the word that calls the subject, whatever it is."""
 MAX_CAPTIONS_AS_PROMPTS = 3
 LIKELY_SHARE = 0.6
 _WORD = re.compile(r"\w+(?:-\w+)*")
@@ -95,7 +98,7 @@ def adapted(profile: Profile, dataset: Dataset, *, trigger: str = "", profile_di
     settings = {"trigger": new}
     if not is_own:
         settings |= _folders(dataset.root)
-    prompts = _prompts(profile, captions, trigger=new)
+    prompts = _prompts(profile, captions, trigger=new or find_trigger(captions))
     return profile.model_copy(
         update={
             "dataset": profile.dataset.model_copy(update=settings),
@@ -133,9 +136,8 @@ def _folders(root: Path) -> dict[str, str]:
 
 def _prompts(profile: Profile, captions: Sequence[str], *, trigger: str) -> tuple[str, ...]:
     old, prompts = profile.dataset.trigger, profile.samples.prompts
-    if not old or old == trigger:
-        return prompts
-    pattern = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
+    named = rf"|(?<!\w){re.escape(old)}(?!\w)" if old else ""
+    pattern = re.compile(re.escape(PLACEHOLDER) + named)
     if trigger:
         return tuple(pattern.sub(lambda _: trigger, prompt) for prompt in prompts)
     others = tuple(prompt for prompt in prompts if not pattern.search(prompt))

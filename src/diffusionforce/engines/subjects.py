@@ -80,6 +80,8 @@ class JobSubjects:
     """For example `1024 x 1024, 4 at a time`."""
     sampling_words: str = ""
     """For example `1024 x 1024, 9 frames, with guidance`."""
+    sampling_passes: int = 1
+    """How often the model is evaluated for one denoising step of a sample, beside what one trace already does."""
     kinds: tuple[Kind, ...] = KINDS
     """Ways to train that the engine can go."""
     preferred: tuple[Kind, ...] = ()

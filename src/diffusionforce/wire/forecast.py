@@ -61,6 +61,8 @@ class PhaseNeed(Record):
     """Sampling in mode C: for each card of the rig the blocks that step aside to RAM meanwhile; empty where none do."""
     fits: bool = True
     """Whether the phase fits beside a training that does. Samples that do not are left out."""
+    step_s: float | None = None
+    """Sampling: predicted seconds of one denoising step of one sample; None where nothing is known of the speed."""
 
 
 class WayCard(Record):

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from rich.console import Console
+from tests.gui import recorded
 from tests.support import forecasts
 
 from diffusionforce.cli.forecast_tables import show_forecast
@@ -13,7 +14,7 @@ from diffusionforce.wire.forecast import Forecast
 def drawn(forecast: Forecast, *, width: int = 100, with_all_ways: bool = False) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False)
-    show_forecast(forecast, console=console, with_all_ways=with_all_ways)
+    show_forecast(forecast, recorded.profile(), console=console, with_all_ways=with_all_ways)
     return out.getvalue()
 
 
@@ -24,6 +25,13 @@ def test_every_card_has_a_table_whose_parts_add_up_to_what_it_holds() -> None:
     assert text.count("together") == text.count("to spare") == len(forecasts.forecast().rig)
     assert "caching" in text and "training" in text and "sampling" in text
     assert "Recommended: " in text and "\n* " in text
+
+
+def test_what_a_sample_costs_is_told_where_it_is_known() -> None:
+    forecast = forecasts.forecast()
+    timed = [one.model_copy(update={"step_s": 2.0 if one.phase == "sampling" else None}) for one in forecast.phases]
+    assert "for each of" not in drawn(forecast)
+    assert "about 50 s for each of " in drawn(forecast.model_copy(update={"phases": tuple(timed)}))
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -61,6 +61,22 @@ def test_the_prompts_ask_for_the_new_subject(demo: Profile, tmp_path: Path):
     assert profile.training == demo.training
 
 
+def test_a_profile_for_no_subject_says_where_the_word_goes(demo: Profile, tmp_path: Path):
+    prompts = ("a photo of {trigger} in a garden", "a red bicycle")
+    plain = demo.model_copy(
+        update={
+            "dataset": demo.dataset.model_copy(update={"trigger": "", "folder": "", "held_out_folder": ""}),
+            "samples": demo.samples.model_copy(update={"prompts": prompts}),
+        }
+    )
+    mine = folder_of(GLORBIX, tmp_path / "mine")
+    assert adapted(plain, mine).samples.prompts == ("a photo of Glorbix in a garden", "a red bicycle")
+    without = adapted(plain, folder_of(["a lake", "the hill", "my tree"], tmp_path / "views"))
+    assert without.samples.prompts == ("a lake", "a red bicycle")
+    own = plain.model_copy(update={"dataset": plain.dataset.model_copy(update={"folder": str(tmp_path / "mine")})})
+    assert adapted(own, mine).samples.prompts[0] == "a photo of Glorbix in a garden"
+
+
 def test_without_a_subject_captions_are_the_prompts(demo: Profile, tmp_path: Path):
     captions = ["a lake", "a hill", "a lake", "a tree", "a road"]
     profile = adapted(demo, folder_of(captions, tmp_path / "mine"))

@@ -4,14 +4,14 @@ from tests.gui import recorded
 from tests.support import forecasts
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui.model import forecast_strip
+from diffusionforce.gui.model import forecast_strip, preview_cost
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.profile_draft import fields_by_name
 from diffusionforce.gui.model.setting_notes import note
 
 
 def told(status: ForecastStatus, *, has_problems: bool = False) -> forecast_strip.StripView:
-    return forecast_strip.view_of(status, has_problems=has_problems, steps=2000)
+    return forecast_strip.view_of(status, profile=None if has_problems else recorded.profile())
 
 
 def test_what_fits_is_told_with_a_meter_a_card_and_the_time():
@@ -42,6 +42,27 @@ def test_the_states_in_between():
     failed = told(ForecastStatus(problem=UserError("No.", hint="Do.")))
     assert (failed.word, failed.sentence, failed.can_retry) == ("Not known", "No. Do.", True)
     assert told(ForecastStatus(forecast=forecasts.forecast(), is_current=True), has_problems=True).word == "Waiting"
+
+
+def test_what_previews_cost_is_part_of_the_time():
+    profile, forecast = recorded.profile(), forecasts.forecast()
+    samples = profile.samples.model_copy(update={"num_steps": 40, "prompts": ("a fox", "a hen")})
+    costly = profile.model_copy(update={"samples": samples})
+    phases = [
+        phase.model_copy(update={"step_s": 2.0}) if phase.phase == "sampling" else phase for phase in forecast.phases
+    ]
+    timed = forecast.model_copy(update={"phases": tuple(phases)})
+    assert preview_cost.sentence(profile, forecast) == ""
+    number = costly.num_samples
+    assert number == 2 * (len(range(samples.every_steps, profile.training.steps, samples.every_steps)) + 2)
+    assert preview_cost.all_s(costly, timed) == 80 * number
+    assert preview_cost.sentence(costly, timed).startswith("About 1 min 20 s for each, ")
+    without, with_them = (
+        forecast_strip.view_of(ForecastStatus(forecast=one, is_current=True), profile=costly).sentence
+        for one in (forecast, timed)
+    )
+    assert without != with_them
+    assert note(fields_by_name()["samples.num_steps"], costly, timed) == "about 1 min 20 s a preview"
 
 
 def test_a_profile_without_pictures_is_forecast_by_the_size_it_names():

@@ -64,7 +64,7 @@ def _problems(job: Job, family: Family, located: tuple[Located, ...]) -> Iterato
         lambda: require_controls(job.dataset_dir, family=family),
         lambda: _require_known_roles(profile, family),
         lambda: checked_advanced(profile, family=family),
-        lambda: sample_prompts(profile, family=family),
+        lambda: sample_prompts(profile, family=family, dataset_dir=job.dataset_dir),
         lambda: require_files(located, family=family, uses=_uses(profile), profile_name=job.profile_name),
         lambda: mixed_precision(profile, family=family, file_precision=_precision(located)),
         lambda: _require_one_precision(located, family),

@@ -99,7 +99,8 @@ class MusubiRun:
         prompts = None
         if self.job.profile.samples.prompts:
             prompts = self.output.root / PROMPTS
-            write_whole(prompts, prompts_file(self.job.profile, family=ready.family))
+            told = prompts_file(self.job.profile, family=ready.family, dataset_dir=self.job.dataset_dir)
+            write_whole(prompts, told)
         return training_arguments(
             self.job.profile,
             family=ready.family,

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from diffusionforce.datasets import read_folder
+from diffusionforce.engines.musubi.controls import controls_of
 from diffusionforce.engines.musubi.families import Family
-from diffusionforce.errors import ProfileError
+from diffusionforce.errors import DatasetError, ProfileError
 from diffusionforce.job import Profile
 
 _SIDE = 8
@@ -67,25 +69,47 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 _PICTURES = ("image_path", "end_image_path", "control_video_path", "control_image_path")
 
 
-def sample_prompts(profile: Profile, *, family: Family) -> list[dict[str, Any]]:
+def sample_prompts(profile: Profile, *, family: Family, dataset_dir: Path) -> list[dict[str, Any]]:
     """Return the prompts of a profile as tables; what a prompt does not say is taken from the profile.
 
+    A model that makes samples from a picture takes that of the dataset's first pair where a prompt names none.
+
+    Args:
+        profile: The profile.
+        family: Its model.
+        dataset_dir: What is trained on. Where it holds nothing, what prompts need is not missed: others refuse it.
+
     Raises:
-        ProfileError: A prompt has an option that is unknown or has a wrong value, names a picture that is not there, or
-            lacks one that the model needs.
+        ProfileError: A prompt has an option that is unknown or has a wrong value, or names a picture that is not there.
     """
+    made_from = _made_from(dataset_dir, family=family)
     return [
-        _table(text, number, profile, family=family) for number, text in enumerate(profile.samples.prompts, start=1)
+        made_from | _table(text, number, profile, family=family)
+        for number, text in enumerate(profile.samples.prompts, start=1)
     ]
 
 
-def prompts_file(profile: Profile, *, family: Family) -> bytes:
+def prompts_file(profile: Profile, *, family: Family, dataset_dir: Path) -> bytes:
     """Return the content of the file of prompts, which has to be named `.json`.
 
     Raises:
         ProfileError: As `sample_prompts`.
     """
-    return json.dumps(sample_prompts(profile, family=family), ensure_ascii=False, indent=1).encode()
+    tables = sample_prompts(profile, family=family, dataset_dir=dataset_dir)
+    return json.dumps(tables, ensure_ascii=False, indent=1).encode()
+
+
+def _made_from(dataset_dir: Path, *, family: Family) -> dict[str, Any]:
+    """Return what samples are made from unless their prompts say otherwise, as it goes into a prompt's table."""
+    if family.sample_inputs == "prompt":
+        return {}
+    try:
+        first = read_folder(dataset_dir, decode=False).items[0].picture
+    except DatasetError:
+        return {}
+    if family.sample_inputs == "picture":
+        return {"image_path": str(first)}
+    return {"control_image_path": [str(control) for control in controls_of(first)]}
 
 
 def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[str, Any]:
@@ -111,7 +135,7 @@ def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[
         else:
             table[name] = value
     table["frame_count"] = (table["frame_count"] - 1) // _FRAMES * _FRAMES + 1
-    _require_pictures(table, number, family=family)
+    _require_pictures(table, number)
     return table
 
 
@@ -136,18 +160,10 @@ def _read(option: str, number: int) -> tuple[str, Any]:
         raise ProfileError(f"{where}: --{letters} is {text.strip()!r}: {words}.") from None
 
 
-def _require_pictures(table: Mapping[str, Any], number: int, *, family: Family) -> None:
-    where = f"samples.prompts: prompt {number}"
+def _require_pictures(table: Mapping[str, Any], number: int) -> None:
     for name in _PICTURES:
         paths = table.get(name, [])
         for path in paths if isinstance(paths, list) else [paths]:
             if not Path(path).exists():
+                where = f"samples.prompts: prompt {number}"
                 raise ProfileError(f"{where} names {path}, which is not there.", hint="Write the whole path.")
-    missing = {"picture": ("image_path", "--i"), "control picture": ("control_image_path", "--ci")}
-    if family.sample_inputs in missing:
-        name, option = missing[family.sample_inputs]
-        if name not in table:
-            raise ProfileError(
-                f"{where} names no {family.sample_inputs}, and {family.title} needs one for a sample.",
-                hint=f"Write it behind the prompt: {option} /path/to/picture.png",
-            )

@@ -37,6 +37,8 @@ TRACED = {
 _VIDEO = {"wan", "hunyuan_video"}
 _WITH_EXPERTS = {"wan2.2-t2v-a14b"}
 """Models of two transformers, of which the one that does not work waits in RAM."""
+_GUIDANCE_IS_INPUT = {"flux2-dev", "flux2-klein-9b", "flux2-klein-4b", "flux1-kontext", "hunyuan-video"}
+"""Models that take guidance as a number; others are evaluated with the prompt and without it."""
 _SPLITS: tuple[Kind, ...] = ("split", "split + swap")
 _PROCESS_BYTES = 3 << 30
 """The interpreter with PyTorch and the engine's libraries loaded, as seen on Linux."""
@@ -85,6 +87,7 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         caching_words=_pictures(job),
         training_words=f"{profile.dataset.width} x {profile.dataset.height}, {profile.training.batch_size} at a time",
         sampling_words=f"{samples.width} x {samples.height}{frames}",
+        sampling_passes=1 if family in _GUIDANCE_IS_INPUT or samples.guidance == 1 else 2,
         kinds=("split",) if family in _WITH_EXPERTS else KINDS,
         host_s=_HOST_S,
         ram_bytes=_PROCESS_BYTES + _waiting_bytes(model),

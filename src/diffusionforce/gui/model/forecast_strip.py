@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui.model import forecast_bars, words
+from diffusionforce.gui.model import forecast_bars, preview_cost, words
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.forecast_ways import step_seconds
 from diffusionforce.gui.model.language import noted
@@ -59,15 +59,14 @@ def job_of(name: str, profile: Profile) -> Job:
     return Job(profile_name=name or "profile", profile=profile, dataset_dir=folder, run_dir=runs_root() / name)
 
 
-def view_of(status: ForecastStatus, *, has_problems: bool, steps: int) -> StripView:
+def view_of(status: ForecastStatus, *, profile: Profile | None) -> StripView:
     """Return the line for what is known.
 
     Args:
         status: What is known of the profile as it is edited.
-        has_problems: Whether a value is wrong, so that nothing can be forecast.
-        steps: Steps of the run, for its time.
+        profile: The profile as it is edited; None while a value in it is wrong, so that nothing can be forecast.
     """
-    if has_problems:
+    if profile is None:
         said = "The forecast follows once every value is right."
         return StripView(word=noted("Waiting"), tone="", icon="clock", sentence=said)
     if status.problem is not None:
@@ -81,10 +80,10 @@ def view_of(status: ForecastStatus, *, has_problems: bool, steps: int) -> StripV
         )
     if forecast is None:
         return StripView(word="", tone="", icon="clock")
-    return _told(forecast, steps)
+    return _told(forecast, profile)
 
 
-def _told(forecast: Forecast, steps: int) -> StripView:
+def _told(forecast: Forecast, profile: Profile) -> StripView:
     tone, summary = forecast_bars.summary(forecast)
     if forecast.refusal:
         said = " ".join((*forecast.refusal, *forecast.ways_out[:1]))
@@ -99,16 +98,16 @@ def _told(forecast: Forecast, steps: int) -> StripView:
         tone="warn" if tone == "warn" else "ok",
         icon=icon,
         meters=_meters(forecast),
-        sentence=_time(forecast, steps) or summary,
+        sentence=_time(forecast, profile) or summary,
         tip=tip,
     )
 
 
-def _time(forecast: Forecast, steps: int) -> str:
+def _time(forecast: Forecast, profile: Profile) -> str:
     way = forecast.recommended
     if way is None or not way.step_s:
         return ""
-    total = words.duration(way.step_s * steps)
+    total = words.duration(way.step_s * profile.training.steps + preview_cost.all_s(profile, forecast))
     return f"{way.kind} · {step_seconds(way.step_s)} a step · {total} in all"
 
 

@@ -1,6 +1,6 @@
 """A plan in plain words: the facts of a profile, and what a run will do, in order."""
 
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import preview_cost, words
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.job import Profile
 from diffusionforce.wire.forecast import Forecast
@@ -100,7 +100,8 @@ def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
     if prompts:
         every = profile.samples.every_steps
         when = f"every {every:,} steps and at the end" if 0 < every < profile.training.steps else "at the end"
-        events.append(("camera", f"Draw previews {when}", _prompt_words(plan, profile)))
+        cost = preview_cost.sentence(profile, plan.memory.current)
+        events.append(("camera", f"Draw previews {when}", f"{cost} {_prompt_words(plan, profile)}".strip()))
     saves = profile.checkpoints.every_steps
     when = f"every {saves:,} steps and at the end" if 0 < saves < profile.training.steps else "at the end"
     name, place = plan.output_words

@@ -1,6 +1,6 @@
 """What a value means for this run, in a line under its field: `164 MB are trained`, `1 h 25 min on this PC`."""
 
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import preview_cost, words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_fields import SettingField, plain_number
 from diffusionforce.job import Profile
@@ -45,6 +45,9 @@ def _consequence(name: str, profile: Profile, forecast: Forecast | None) -> str:
         case "dataset.width" | "dataset.height":
             size = profile.dataset.width * profile.dataset.height / 1e6
             return tr("about {size} megapixels").format(size=f"{size:.2f}")
+        case "samples.num_steps":
+            seconds = preview_cost.each_s(profile, forecast)
+            return tr("about {time} a preview").format(time=words.duration(seconds)) if seconds else ""
         case "samples.every_steps":
             return _previews(profile)
         case "checkpoints.every_steps":

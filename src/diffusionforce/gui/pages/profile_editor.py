@@ -169,8 +169,7 @@ class ProfileEditor(QWidget):
         assert self.draft is not None
         status = self.forecaster.status
         self.form.show_draft(self.draft, can_edit=self._item.is_own, forecast=status.current)
-        steps = self.draft.profile.training.steps if self.draft.profile is not None else 0
-        self.strip.show_view(forecast_strip.view_of(status, has_problems=bool(self.draft.problems), steps=steps))
+        self.strip.show_view(forecast_strip.view_of(status, profile=self.draft.profile))
 
     def _header_note(self, item: ShelfItem, draft: ProfileDraft) -> str:
         if not item.is_own:

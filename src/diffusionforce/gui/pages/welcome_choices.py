@@ -85,8 +85,8 @@ class ModelStep(QWidget):
 
     def _show_forecast(self) -> None:
         item = next((item for item in self._items if item.name == self.name), None)
-        steps = item.profile.training.steps if item is not None and item.profile is not None else 0
-        self.strip.show_view(forecast_strip.view_of(self.forecaster.status, has_problems=False, steps=steps))
+        if item is not None and item.profile is not None:
+            self.strip.show_view(forecast_strip.view_of(self.forecaster.status, profile=item.profile))
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Give up the forecast under way."""

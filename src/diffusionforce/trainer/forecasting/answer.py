@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from diffusionforce.engines.subjects import JobSubjects
 from diffusionforce.trainer.forecasting.judging import order_of, walked
 from diffusionforce.trainer.forecasting.rigs import Rig
+from diffusionforce.trainer.forecasting.speeds import denoising_s
 from diffusionforce.trainer.forecasting.traces import CallFootprint
 from diffusionforce.ugpum.estimate import spread
 from diffusionforce.ugpum.forecast import CardForecast, Layout, forecast_sampling
@@ -56,7 +57,7 @@ def way_of(candidate: Candidate, rig: Rig, *, recommended: Candidate | None, wit
 
 
 def phases_of(
-    candidate: Candidate, subjects: JobSubjects, rig: Rig, *, caching: Calls, decoding: Calls
+    candidate: Candidate, subjects: JobSubjects, rig: Rig, *, caching: Calls, decoding: Calls, with_times: bool
 ) -> tuple[PhaseNeed, ...]:
     """What every phase of a way needs.
 
@@ -66,6 +67,7 @@ def phases_of(
         rig: The cards.
         caching: What prepares the data.
         decoding: What turns the model's result into a picture.
+        with_times: Whether its seconds mean anything.
     """
     layout = candidate.layout(order_of(candidate))
     training = walked(candidate, layout, rig, graphs=subjects.graphs)
@@ -79,7 +81,10 @@ def phases_of(
         ),
     ]
     if candidate.variant.sampling is not None:
-        phases.append(_sampling_phase(candidate, subjects, rig, layout, decoding))
+        phase = _sampling_phase(candidate, subjects, rig, layout, decoding)
+        links = [card.link_bytes_per_s for card in rig.cards]
+        step_s = denoising_s(candidate, passes=subjects.sampling_passes, link_bytes_per_s=links)
+        phases.append(phase.model_copy(update={"step_s": step_s if with_times else None}))
     found = phases if caching else phases[1:]
     if not rig.on_cards:
         found = [phase.model_copy(update={"ram_bytes": phase.cards[0].peak_bytes}) for phase in found]

@@ -150,7 +150,8 @@ def forecast_subjects(
         even_chunks_each=subjects.even_chunks_each,
     )
     shown = made.closest
-    phases = phases_of(shown, subjects, rig, caching=caching, decoding=decoding)
+    with_times = times != "unknown"
+    phases = phases_of(shown, subjects, rig, caching=caching, decoding=decoding, with_times=with_times)
     return JobForecast(
         Forecast(
             profile_name=job.profile_name,
@@ -165,7 +166,7 @@ def forecast_subjects(
             times=times,
             phases=phases,
             ways=tuple(
-                way_of(one, rig, recommended=made.recommended, with_times=times != "unknown") for one in made.candidates
+                way_of(one, rig, recommended=made.recommended, with_times=with_times) for one in made.candidates
             ),
             shown_way=made.candidates.index(shown),
             refusal=made.refusal,

@@ -6,10 +6,11 @@ from typing import Literal
 
 from diffusionforce.engines.subjects import JobSubjects, TrainingVariant
 from diffusionforce.trainer.forecasting.rigs import Rig
-from diffusionforce.ugpum.estimate import Variant
+from diffusionforce.ugpum.estimate import Variant, spread
 from diffusionforce.ugpum.footprint import Footprint
 from diffusionforce.ugpum.imagined import rated_variant
 from diffusionforce.ugpum.learned import Lesson
+from diffusionforce.ugpum.planner import Candidate
 
 Times = Literal["measured", "catalogue", "unknown"]
 
@@ -46,6 +47,32 @@ def timed_variants(
     if lesson is not None:
         return [lesson.on_variant(variant) for variant in variants], "measured"
     return variants, "measured" if rig.speeds else "catalogue" if is_known else "unknown"
+
+
+def denoising_s(candidate: Candidate, *, passes: int, link_bytes_per_s: Sequence[float]) -> float:
+    """Predicted seconds of one denoising step of one sample. The cards take turns, for there is one sample at a time.
+
+    Args:
+        candidate: A way to train, whose blocks stay where they are; those that step aside are paged meanwhile.
+        passes: Evaluations of the model.
+        link_bytes_per_s: What pages come over to each card of the rig; 0 where none come.
+    """
+    variant, placing = candidate.variant, candidate.placing
+    assert variant.sampling is not None
+    blocks, paged = variant.sampling.blocks, candidate.paged
+    aside = candidate.num_aside or (0,) * len(placing.cards)
+    total_s = 0.0
+    for rank, card in enumerate(placing.cards):
+        mine = placing.blocks_of(rank)
+        away = paged.intersection(mine) | spread([block for block in mine if block not in paged], aside[rank])
+        s_per_flop = variant.block_s[card] / max(1, variant.footprint.block_flops)
+        computing_s = sum(blocks[block].forward_flops for block in mine) * s_per_flop
+        coming_bytes = sum(variant.footprint.blocks[block].part.paged_bytes for block in away)
+        loading_s = coming_bytes / link_bytes_per_s[card] if link_bytes_per_s[card] else 0.0
+        total_s += max(computing_s, loading_s)
+        if rank == 0:
+            total_s += variant.sampling.outer.flops * s_per_flop
+    return passes * total_s
 
 
 def _rated(

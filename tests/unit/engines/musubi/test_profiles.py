@@ -6,6 +6,7 @@ import pytest
 
 from diffusionforce.engines.musubi.arguments import Places, training_arguments
 from diffusionforce.engines.musubi.families import FAMILIES, find_family
+from diffusionforce.engines.musubi.sample_prompts import sample_prompts
 from diffusionforce.job import Profile, builtin_profiles, read_profile
 
 PROFILES = {
@@ -46,6 +47,15 @@ def test_it_is_made_for_its_family(profile: Profile):
         assert profile.training.flow_shift == family.defaults["discrete_flow_shift"]
     if family.licence_folders and "Kandinsky" not in family.title:
         assert "licence" in profile.description
+
+
+@ALL
+def test_it_draws_previews_of_whatever_it_is_trained_on(profile: Profile):
+    # Symptom: a training of hours had nothing to look at, and its forecast said nothing of samples.
+    prompts, family = profile.samples.prompts, find_family(profile.model.family)
+    assert sum("{trigger}" in prompt for prompt in prompts) in {1, 2}
+    assert any("{trigger}" not in prompt for prompt in prompts) or family.sample_inputs != "prompt"
+    assert sample_prompts(profile, family=family, dataset_dir=Path("/none"))
 
 
 @ALL

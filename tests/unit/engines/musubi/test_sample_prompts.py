@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from diffusionforce.engines.musubi.families import FAMILIES, Family
 from diffusionforce.engines.musubi.sample_prompts import prompts_file, sample_prompts
@@ -22,7 +23,7 @@ def profile_of(family: Family, *prompts: str, **samples: Any) -> Profile:
 
 
 def tables(family: Family, *prompts: str, **samples: Any) -> list[dict[str, Any]]:
-    return sample_prompts(profile_of(family, *prompts, **samples), family=family)
+    return sample_prompts(profile_of(family, *prompts, **samples), family=family, dataset_dir=Path("/none"))
 
 
 def test_what_a_prompt_does_not_say_is_the_profiles():
@@ -93,15 +94,22 @@ def test_a_bad_prompt_is_named_by_its_number(prompt: str, words: str):
 
 
 @pytest.mark.parametrize(("name", "option"), [("wan2.1-i2v-14b", "--i"), ("flux1-kontext", "--ci")])
-def test_a_model_that_starts_from_a_picture_needs_one(tmp_path: Path, name: str, option: str):
-    family = FAMILIES[name]
-    with pytest.raises(ProfileError, match=f"{family.title} needs one for a sample") as refusal:
-        tables(family, "a fox")
-    assert option in refusal.value.hint
-    (tmp_path / "x.png").touch()
-    assert tables(family, f"a fox {option} {tmp_path / 'x.png'}")
+def test_a_model_that_starts_from_a_picture_takes_the_first_of_the_dataset(tmp_path: Path, name: str, option: str):
+    # Symptom: such a model drew no samples unless somebody wrote the path of a picture behind every prompt.
+    family, other = FAMILIES[name], tmp_path / "other.png"
+    (tmp_path / "control").mkdir()
+    for picture in (tmp_path / "a.png", tmp_path / "b.png", tmp_path / "control" / "a.png", other):
+        Image.new("RGB", (64, 64)).save(picture)
+        picture.with_suffix(".txt").write_text("a fox")
+    profile = profile_of(family, "a fox", f"a fox {option} {other}")
+    first, second = sample_prompts(profile, family=family, dataset_dir=tmp_path)
+    if option == "--i":
+        assert (first["image_path"], second["image_path"]) == (str(tmp_path / "a.png"), str(other))
+    else:
+        assert first["control_image_path"] == [str(tmp_path / "control" / "a.png")]
+        assert second["control_image_path"] == [str(other)]
 
 
 def test_the_file_is_json_that_keeps_every_character():
-    content = prompts_file(profile_of(KLEIN, 'ein "Fuchs" ☃'), family=KLEIN)
+    content = prompts_file(profile_of(KLEIN, 'ein "Fuchs" ☃'), family=KLEIN, dataset_dir=Path("/none"))
     assert json.loads(content)[0]["prompt"] == 'ein "Fuchs" ☃'

@@ -196,6 +196,24 @@ def test_blocks_step_aside_for_a_sample_that_would_not_fit(small: JobSubjects, j
     )
 
 
+def test_a_denoising_step_takes_its_share_of_a_training_step(small: JobSubjects, job: Job, traces: Traces) -> None:
+    own = wan_subjects(shape=SMALL_WAN, num_tokens=400, micro=[1]).variants[0]
+    subjects = replace(small, variants=(own,), host_s=0.0)
+    guided = replace(subjects, sampling_passes=2)
+    once, twice = (
+        forecast_subjects(one, job, rig=rig_imagined("RTX 4090"), traces=traces).forecast for one in (subjects, guided)
+    )
+    step_s = phase(once, "sampling").step_s
+    assert step_s is not None and phase(twice, "sampling").step_s == pytest.approx(2 * step_s)
+    assert once.recommended is not None and once.recommended.step_s is not None
+    # Only the forward, and here of fewer tokens.
+    assert 0.02 < step_s / once.recommended.step_s < 0.5
+    assert (
+        phase(forecast_subjects(subjects, job, rig=with_budgets(GIB, GIB), traces=traces).forecast, "training").step_s
+        is None
+    )
+
+
 def called(words: str, where: str, *, weights: int, peak: int) -> TracedCall:
     trace = CallTrace(weights_bytes=weights, input_bytes=MIB, output_bytes=MIB, peak_bytes=peak, flops=1)
     return TracedCall(

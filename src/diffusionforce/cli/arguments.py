@@ -1,14 +1,17 @@
 """Arguments that several commands have, put to work."""
 
 import argparse
+import difflib
 import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from diffusionforce.errors import ProfileError
+from diffusionforce.errors import ProfileError, RunFolderError
 from diffusionforce.job import Profile, changed, expanded
+from diffusionforce.job.files import is_there
+from diffusionforce.runs import RunFolder, list_runs, runs_root, shortened
 
 
 def user_path(text: str, *, option: str) -> Path:
@@ -21,6 +24,30 @@ def user_path(text: str, *, option: str) -> Path:
         raise ProfileError(f"{option} is empty.", hint="Name a folder.")
     path = expanded(text)
     return path if path.is_absolute() else _current_folder() / path
+
+
+def named_run(text: str, *, option: str) -> RunFolder:
+    """Return the run that the user means: a run folder, or the name of one in the data folder.
+
+    Args:
+        text: What the user wrote.
+        option: Where, for example `--resume`.
+
+    Raises:
+        UserError: There is no such run.
+    """
+    root = runs_root()
+    is_name = bool(text.strip()) and Path(text).name == text and not is_there(Path(text))
+    if not is_name:
+        return RunFolder.open(user_path(text, option=option))
+    if is_there(root / text):
+        return RunFolder.open(root / text)
+    close = difflib.get_close_matches(text, (run.root.name for run in list_runs(root)), n=1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    raise RunFolderError(
+        f"There is no run {shortened(Path(text))!r}, neither here nor in {root}.{meant}",
+        hint="Give the folder of a run, or its name as `diffusionforce runs` lists it.",
+    )
 
 
 def _current_folder() -> Path:
@@ -60,7 +87,7 @@ def with_settings(profile: Profile, settings: Iterable[str] | None) -> Profile:
         if not equals or not name.strip():
             raise ProfileError(f"--set {text!r} is not of the form NAME=VALUE.", hint="For example: --set lora.rank=8")
         changes[name.strip()] = _value(value.strip())
-    return changed(profile, changes, origin="--set") if changes else profile
+    return changed(profile, changes, origin="--set", texts=False) if changes else profile
 
 
 def as_options(settings: Mapping[str, object]) -> str:

@@ -1,12 +1,11 @@
 """The job of a run that goes on where another ended, or does the same again: that one's, in a folder of its own."""
 
 import argparse
-from pathlib import Path
 
-from diffusionforce.cli.arguments import user_path, with_devices, with_settings, with_steps
+from diffusionforce.cli.arguments import named_run, user_path, with_devices, with_settings, with_steps
 from diffusionforce.errors import ProfileError, RunFolderError
 from diffusionforce.job import Job, read_job
-from diffusionforce.runs import RunFolder, new_run_dir, runs_root
+from diffusionforce.runs import RunFolder, new_run_dir
 
 _DECIDED = {"profile": "PROFILE", "dataset": "--dataset", "trigger": "--trigger"}
 """What the run that is gone on with decides."""
@@ -72,15 +71,7 @@ def _with_options(job: Job, options: argparse.Namespace) -> Job:
 
 
 def _ended_run(text: str, *, option: str) -> RunFolder:
-    folder = _run(text, option=option)
+    folder = named_run(text, option=option)
     if folder.reconciled_state().state == "running":
         raise RunFolderError(f"{folder.root} still runs.", hint="Stop it first; what it has is kept.")
     return folder
-
-
-def _run(text: str, *, option: str) -> RunFolder:
-    """Return the run that the user names."""
-    named = runs_root() / text
-    if text.strip() and Path(text).name == text and named.is_dir() and not Path(text).is_dir():
-        return RunFolder.open(named)
-    return RunFolder.open(user_path(text, option=option))

@@ -4,12 +4,11 @@ import argparse
 import os
 import sys
 import traceback
-from pathlib import Path
 
 from diffusionforce.cli import loaded
+from diffusionforce.cli.arguments import named_run
 from diffusionforce.cli.parsing import Parser
 from diffusionforce.errors import UserError
-from diffusionforce.runs import RunFolder
 
 
 class WindowError(UserError):
@@ -30,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _open_window(options: argparse.Namespace) -> int:
-    run = RunFolder.open(Path(options.run)).root if options.run is not None else None
+    run = named_run(options.run, option="--run").root if options.run is not None else None
     displays = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
     if sys.platform == "linux" and not any(os.environ.get(name) for name in displays):
         raise WindowError(

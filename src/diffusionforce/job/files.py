@@ -23,6 +23,22 @@ from diffusionforce.job.profile import Profile
 from diffusionforce.job.whole_files import write_whole
 
 DEMO_PREFIX = "demo:"
+_MAX_SHOWN = 120
+
+_WANTED = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "string_type": "a text, in quotes",
+    "finite_number": "a number that is finite",
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "{le} or less",
+    "less_than": "less than {lt}",
+    "multiple_of": "a multiple of {multiple_of}",
+    "literal_error": "{expected}",
+}
+"""What to write in place of a value, by pydantic's kind of error and with the numbers of its context."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -65,14 +81,30 @@ def find_profile(name_or_path: str) -> Path:
     if name_or_path in known:
         return known[name_or_path]
     path = Path(name_or_path)
-    if path.suffix == ".toml" and path.is_file():
+    if path.suffix == ".toml" and is_there(path):
         return path
-    close = difflib.get_close_matches(name_or_path, known, n=1)
+    raise _no_profile(name_or_path, path, known, hint=f"Built-in profiles: {', '.join(builtin)}. {_own_words(own)}")
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether a path names something; one that no file system would take names nothing."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _no_profile(name: str, path: Path, known: Iterable[str], *, hint: str) -> ProfileError:
+    if not name.strip():
+        return ProfileError("The name of the profile is empty.", hint="See: diffusionforce profiles.")
+    close = difflib.get_close_matches(name.lower(), known, n=1)
     meant = f" Did you mean {close[0]}?" if close else ""
-    raise ProfileError(
-        f"There is no profile {name_or_path!r}.{meant}",
-        hint=f"Built-in profiles: {', '.join(builtin)}. {_own_words(own)}",
-    )
+    if is_there(path):
+        what = "a folder" if path.is_dir() else "a file whose name does not end in .toml"
+        return ProfileError(f"{path} is no profile: it is {what}.{meant}", hint="Give a .toml file, or a name.")
+    if not meant and (path.suffix == ".toml" or len(path.parts) > 1):
+        return ProfileError(f"There is no profile {name!r}.", hint="Check the path; or see: diffusionforce profiles.")
+    return ProfileError(f"There is no profile {name!r}.{meant}", hint=hint)
 
 
 def _own_words(own: Mapping[str, Path]) -> str:
@@ -125,13 +157,14 @@ def write_toml(path: Path, table: Mapping[str, Any]) -> None:
     write_whole(path, content)
 
 
-def changed(profile: Profile, changes: Mapping[str, Any], *, origin: str) -> Profile:
+def changed(profile: Profile, changes: Mapping[str, Any], *, origin: str, texts: bool = True) -> Profile:
     """Return the profile with some settings replaced, checked like a file.
 
     Args:
         profile: The profile to start from.
         changes: Dotted names of settings and their new values, for example `{"training.steps": 20}`.
         origin: Who asked for the change, named in errors, for example `--steps`.
+        texts: Whether numbers may be written as texts, as whoever has nothing else must; otherwise `true` is no 1.
 
     Raises:
         ProfileError: A new value is refused.
@@ -146,8 +179,7 @@ def changed(profile: Profile, changes: Mapping[str, Any], *, origin: str) -> Pro
                 target[part] = {}
             target = target[part]
         target[key] = value
-    # A command line has texts only, so numbers may be written as texts here.
-    return _validated(Profile, table, origin, strict=False)
+    return _validated(Profile, table, origin, strict=False if texts else None)
 
 
 def demo_folder(name: str) -> Path:
@@ -260,12 +292,19 @@ def _sentence(model: type[BaseModel], problem: ErrorDetails) -> str:
         case "value_error":
             return f"{field}: {message}." if field else f"{message}."
         case "tuple_type" | "list_type":  # One number where a list of them may stand.
-            return f"{field} is {value!r}: write a list, in brackets."
+            return f"{field} is {_shown(value)}: write a list, in brackets."
         case "model_type" | "dict_type":  # A value where a table of settings belongs.
-            return f"{field} is {value!r}: write a table, [{field}], with its settings below it."
+            return f"{field} is {_shown(value)}: write a table, [{field}], with its settings below it."
+        case kind if kind in _WANTED:
+            return f"{field} is {_shown(value)}: write {_WANTED[kind].format_map(problem.get('ctx', {}))}."
         case _:
-            shown = str(value).lower() if isinstance(value, bool) else repr(value)
-            return f"{field} is {shown}: {message[0].lower()}{message[1:]}."
+            return f"{field} is {_shown(value)}: {message[0].lower()}{message[1:]}."
+
+
+def _shown(value: object) -> str:
+    """A value as a file has it, the middle of a long one left out."""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 20]}…{text[-20:]}"
 
 
 def _known_keys(model: type[BaseModel], path: Iterable[int | str]) -> list[str]:

@@ -62,8 +62,11 @@ def test_a_run_without_a_state_or_that_still_runs_is_refused(run: RunFolder) -> 
     run.write_state(run.read_state().model_copy(update={"state": "running"}))
     with pytest.raises(RunFolderError, match="still runs"):
         resumed_job(parsed("--resume", str(run.root)))
-    with pytest.raises(RunFolderError, match="is not a run folder"):
+    # Symptom: "/the/current/folder/nope is not a run folder", for a slip in a name.
+    with pytest.raises(RunFolderError, match="There is no run 'nothing-like-it', neither here nor in"):
         resumed_job(parsed("--resume", "nothing-like-it"))
+    with pytest.raises(RunFolderError, match="is not a run folder"):
+        resumed_job(parsed("--resume", str(run.checkpoints_dir)))
 
 
 def test_the_pocket_engine_says_that_it_cannot(tmp_path: Path) -> None:

@@ -57,10 +57,9 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.buffer.write(to_json(record) + b"\n")
         sys.stdout.buffer.flush()
     else:
-        console = Console(highlight=False)
-        with Progress(
-            TextColumn("Checking"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
-        ) as bar:
+        console, told = Console(highlight=False), Console(stderr=True)
+        columns = (TextColumn("Checking"), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=told, transient=True, disable=not told.is_terminal) as bar:
             task = bar.add_task("", total=None)
             report = check_folder(
                 folder, progress=lambda at: bar.update(task, completed=at.done, total=at.total), kept=kept

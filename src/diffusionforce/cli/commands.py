@@ -30,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--trigger", metavar="WORD", help="the word in your captions that calls your subject")
     run.add_argument("--steps", metavar="N", help="optimiser steps, instead of the profile's")
     run.add_argument("--resume", metavar="RUN", help="go on from where this run saved its state, in a new run folder")
+    run.add_argument(
+        "--from", metavar="STEP", dest="from_step", help="with --resume: from the checkpoint of this step, not the last"
+    )
     run.add_argument("--again", metavar="RUN", help="do what this run did from the beginning, in a new run folder")
     add_plan_arguments(run)
     run.add_argument("--out", metavar="DIR", help="the run folder to make, instead of one in your data folder")
@@ -65,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     window.add_arguments(commands.add_parser("gui", help="open the window"))
 
     bench = commands.add_parser("bench", help="measure on this machine", description="Measure on this machine.")
-    benches = bench.add_subparsers(metavar="WHAT", required=True)
+    benches = bench.add_subparsers(metavar="BENCH", required=True)
     for name, (_, what) in BENCHES.items():
         benches.add_parser(name, help=what)
     return top

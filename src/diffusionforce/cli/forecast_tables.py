@@ -68,10 +68,11 @@ def show_forecast(forecast: Forecast, profile: Profile, *, console: Console, wit
 
 def _show_card(forecast: Forecast, index: int, card: ForecastCard, *, console: Console) -> None:
     taken = [f"{memory(card.reserve_bytes)} kept free"]
+    taken += [f"{memory(card.lost_bytes)} lost between tensors"] if card.lost_bytes else []
     taken += [f"{memory(card.taken_bytes)} taken by others"] if card.taken_bytes else []
     _say(
         console,
-        f"{card.label}: {memory(card.total_bytes)}, {memory(card.budget_bytes)} for this ({', '.join(taken)})",
+        f"{card.label}: {memory(card.total_bytes)}, {memory(card.usable_bytes)} for this ({', '.join(taken)})",
     )
     needs = [phase.cards[index] for phase in forecast.phases]
     rows = [("", [Text(phase.phase) for phase in forecast.phases])]
@@ -97,7 +98,7 @@ def _cell(size_bytes: int, *, style: str = "") -> Text:
 
 
 def _spare(need: CardNeed, card: ForecastCard) -> Text:
-    spare_bytes = card.budget_bytes - need.peak_bytes
+    spare_bytes = card.usable_bytes - need.peak_bytes
     if spare_bytes < 0:
         return Text(f"{memory(-spare_bytes)} too little", style="red")
     return Text(memory(spare_bytes), style="green")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from diffusionforce.cli.arguments import add_plan_arguments, user_path, with_devices, with_settings
 from diffusionforce.cli.forecast_tables import show_forecast
-from diffusionforce.cli.output import write_answer
+from diffusionforce.cli.output import waiting, write_answer
 from diffusionforce.cli.running import job_of
 from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import Job, dataset_folder, find_profile, read_job, read_profile, write_job
@@ -61,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
         job = _job(options, no_dataset=Path(folder, "no pictures"))
         _require_pictures(job, no_dataset=Path(folder, "no pictures"))
         write_job(job_file, job)
-        answer, line, code = _answer(forecast_command(job_file, rig=rig, ram_gib=ram_gib, measures=options.measure))
+        with waiting(f"Forecasting {job.profile.title}"):
+            command = forecast_command(job_file, rig=rig, ram_gib=ram_gib, measures=options.measure)
+            answer, line, code = _answer(command)
     if isinstance(answer, Failed):
         if code != EXIT_BUG:
             raise ForecastError(answer.sentence, hint=answer.hint, detail=answer.detail)

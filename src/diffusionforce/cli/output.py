@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TextIO, cast
 
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
 
 def make_streams_fit() -> None:
     """Give standard streams that our caller closed a place to go, and let no character stop what is written."""
@@ -51,6 +54,20 @@ def write_answer(content: bytes) -> None:
     """
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """Show on a terminal that something is being done, and for how long; where nobody looks, nothing is written.
+
+    Args:
+        words: What is being done.
+    """
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        progress.add_task(words, total=None)
+        yield
 
 
 class Screen:

@@ -1,7 +1,8 @@
 """The parser of arguments that every command uses."""
 
 import argparse
-from typing import NoReturn
+import difflib
+from typing import Any, NoReturn
 
 from diffusionforce.errors import UserError
 
@@ -13,10 +14,20 @@ class UsageError(UserError):
 class Parser(argparse.ArgumentParser):
     """A parser that raises instead of ending the process, so that `--json` holds for its complaints too."""
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        close = difflib.get_close_matches(str(value), known, n=1)
+        meant = f"; did you mean {close[0]}?" if close else f"; it is one of: {', '.join(known)}"
+        name = action.metavar or action.dest
+        self.error(f"there is no {str(name).lower()} {value!r}{meant}")
+
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments.
 
         Raises:
             UsageError: Always.
         """
-        raise UsageError(f"{message[0].upper()}{message[1:]}.", hint=f"Try: {self.prog} --help")
+        end = "" if message.endswith("?") else "."
+        raise UsageError(f"{message[0].upper()}{message[1:]}{end}", hint=f"Try: {self.prog} --help")

@@ -34,10 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="diffusionforce bench", description="Measure cards and links.")
     parser.add_argument("what", nargs="?", default="rig")
     parser.add_argument("--json", action="store_true", help="print records, one JSON object a line")
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
     say: Callable[[Record], None] = _send if options.json else _tell
     try:
         let_interrupts_through()
+        if unknown:
+            raise UserError(
+                f"Unrecognized arguments: {' '.join(unknown)}.", hint="Try: diffusionforce bench rig --help"
+            )
         result = measure(lambda progress: say(progress))
         _keep(result)
         _measure_for_forecasts(say)

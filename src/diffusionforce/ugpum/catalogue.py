@@ -6,6 +6,7 @@ Training reaches about three quarters of them.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from diffusionforce.errors import DeviceError
@@ -115,21 +116,37 @@ def find_card(text: str) -> CatalogueCard:
         DeviceError: No card is called so.
     """
     wanted, lanes, generation = _wish(text)
+    card = _meant(wanted, text)[0]
+    return replace(
+        card,
+        pcie_lanes=min(card.pcie_lanes, lanes or card.pcie_lanes),
+        pcie_generation=min(card.pcie_generation, generation or card.pcie_generation),
+    )
+
+
+def _meant(wanted: str, text: str) -> list[CatalogueCard]:
+    """The cards that a name fits equally well, the one with most memory first.
+
+    Raises:
+        DeviceError: It fits none.
+    """
     words = _words(wanted)
-    matching = [card for card in CARDS if words and words <= _words(card.name)]
+    # A word like Ti or a size alone names no card.
+    is_name = any(any(map(str.isdigit, word)) for word in words - _sizes(wanted))
+    matching = [card for card in CARDS if is_name and words <= _words(card.name)]
     if not matching:
         raise DeviceError(
             f'No card called "{text.strip()}" is in the list.',
             hint=f"Known are: {', '.join(card.name for card in CARDS)}. Behind the name, x4 says how many lanes its "
             "slot has; before it, 2 x says how many such cards there are.",
         )
-    # The name with the fewest other words is the one that was meant: a 4070 is no 4070 Ti.
-    card = min(matching, key=lambda card: (len(_words(card.name) - words - _sizes(card.name)), -card.memory_bytes))
-    return replace(
-        card,
-        pcie_lanes=min(card.pcie_lanes, lanes or card.pcie_lanes),
-        pcie_generation=min(card.pcie_generation, generation or card.pcie_generation),
-    )
+
+    # The names with the fewest other words are those that may be meant: a 4070 is no 4070 Ti.
+    def num_others(card: CatalogueCard) -> int:
+        return len(_words(card.name) - words - _sizes(card.name))
+
+    fewest = min(map(num_others, matching))
+    return sorted((card for card in matching if num_others(card) == fewest), key=lambda card: -card.memory_bytes)
 
 
 def card_like(name: str, *, total_bytes: int) -> CatalogueCard | None:
@@ -162,17 +179,36 @@ def parse_rig(text: str) -> tuple[CatalogueCard, ...]:
     Raises:
         DeviceError: A name is not known, there is none, or there are more than a plan can be made for.
     """
-    cards: list[CatalogueCard] = []
-    for item in re.split(r"[,;+]", text):
-        repeated = re.match(r"\s*(\d)\s*[x×*]\s+(.*)", item, re.IGNORECASE)
-        count, name = (int(repeated[1]), repeated[2]) if repeated else (1, item)
-        if name.strip():
-            cards += [find_card(name)] * count
+    cards = [card for count, name in _items(text) for card in [find_card(name)] * count]
     if not cards:
         raise DeviceError("The rig has no cards.", hint="Name them, for example: RTX 5080, RTX 4060 Ti 16GB.")
     if len(cards) > MAX_CARDS:
         raise DeviceError(f"The rig has {len(cards)} cards; plans are made for up to {MAX_CARDS}.")
     return tuple(cards)
+
+
+def taken_for(text: str) -> tuple[str, ...]:
+    """Say of each name in a list of cards that fits several which of them was taken, and how to name another.
+
+    Args:
+        text: The list, as `parse_rig` read it.
+    """
+    notes: dict[str, None] = {}
+    for _, name in _items(text):
+        taken, *others = _meant(_wish(name)[0], name)
+        if others:
+            names = " or ".join(f'"{card.name}"' for card in others)
+            notes[f'"{name.strip()}" is taken for the {taken.name}; write {names} for the other.'] = None
+    return tuple(notes)
+
+
+def _items(text: str) -> Iterator[tuple[int, str]]:
+    """How many there are of each card in a list, and what it is called."""
+    for item in re.split(r"[,;+]", text):
+        repeated = re.match(r"\s*(\d)\s*[x×*]\s+(.*)", item, re.IGNORECASE)
+        count, name = (int(repeated[1]), repeated[2]) if repeated else (1, item)
+        if name.strip():
+            yield count, name
 
 
 def _wish(text: str) -> tuple[str, int | None, int | None]:

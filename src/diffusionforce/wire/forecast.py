@@ -27,6 +27,13 @@ class ForecastCard(Record):
     """Kept back for the driver, the desktop and the allocator's leftovers."""
     budget_bytes: int
     """What is left for the training."""
+    lost_bytes: int = 0
+    """What of the budget no tensor can have, because the allocator takes memory in whole pages."""
+
+    @property
+    def usable_bytes(self) -> int:
+        """What of the budget a plan may fill."""
+        return self.budget_bytes - self.lost_bytes
 
 
 class CardNeed(Record):

@@ -8,6 +8,7 @@ from tests.gui import recorded
 from tests.support import forecasts
 
 from diffusionforce.cli.forecast_tables import show_forecast
+from diffusionforce.cli.words import memory
 from diffusionforce.wire.forecast import Forecast
 
 
@@ -39,6 +40,15 @@ def test_numbers_are_whole_in_a_narrow_terminal(width: int) -> None:
     lines = drawn(forecasts.forecast(), width=width).splitlines()
     (weights, *_) = (line for line in lines if line.startswith("  weights"))
     assert weights.count("GB") == 3 and "…" not in weights
+
+
+def test_what_is_lost_between_tensors_is_told_and_not_to_spare() -> None:
+    forecast = forecasts.forecast()
+    card = forecast.rig[0]
+    lossy = card.model_copy(update={"lost_bytes": 1 << 30})
+    before, after = drawn(forecast), drawn(forecast.model_copy(update={"rig": (lossy, *forecast.rig[1:])}))
+    assert f"{memory(card.budget_bytes - (1 << 30))} for this (" in after
+    assert "1.0 GB lost between tensors" in after and "lost between" not in before
 
 
 def test_a_refusal_says_what_lacks_and_what_would_help() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from diffusionforce.errors import DeviceError
 from diffusionforce.rig import GIB
-from diffusionforce.ugpum.catalogue import CARDS, card_like, find_card, parse_rig
+from diffusionforce.ugpum.catalogue import CARDS, card_like, find_card, parse_rig, taken_for
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,21 @@ def test_unknown_cards_are_refused_in_words(text: str) -> None:
 def test_a_card_that_is_here_is_found_by_its_drivers_name(driver_name: str, gib: float, name: str | None) -> None:
     found = card_like(driver_name, total_bytes=int(gib * GIB))
     assert (found.name if found else None) == name
+
+
+def test_of_a_name_that_fits_several_cards_the_choice_is_told() -> None:
+    # Symptom: "4060 ti" was planned with 16 GB, and nothing said that there is one with 8.
+    assert taken_for("4060 ti, 5080, 2 x 4060 ti") == (
+        '"4060 ti" is taken for the RTX 4060 Ti 16GB; write "RTX 4060 Ti 8GB" for the other.',
+    )
+    assert taken_for("h100") == ('"h100" is taken for the H100 SXM; write "H100 PCIe" for the other.',)
+    assert taken_for("RTX 4060 Ti 8GB x4, 4070, 3080 10 gb") == ()
+
+
+@pytest.mark.parametrize("text", ["ti", "16GB", "super"])
+def test_a_word_that_many_cards_have_is_no_card(text: str) -> None:
+    with pytest.raises(DeviceError, match="No card called"):
+        parse_rig(text)
 
 
 def test_more_cards_than_a_plan_can_be_made_for_are_refused() -> None:

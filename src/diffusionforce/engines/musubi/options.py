@@ -100,7 +100,10 @@ def require_option(script: str, name: str, value: object, *, origin: str) -> Non
     if name not in options:
         close = difflib.get_close_matches(name, options, n=1)
         meant = f" Did you mean {close[0]}?" if close else ""
-        raise ProfileError(f"{origin}.{name} is no option of the engine for this model.{meant}")
+        raise ProfileError(
+            f"{origin}.{name} is no option of the engine for this model.{meant}",
+            hint="All of them: diffusionforce models options MODEL.",
+        )
     problem = options[name].problem(value)
     if problem:
         shown = str(value).lower() if isinstance(value, bool) else repr(value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.engines.musubi.access import open_engine
+from diffusionforce.engines.musubi.arguments import checked_advanced
 from diffusionforce.engines.musubi.families import Family, find_family
 from diffusionforce.engines.musubi.pin import read_pin
 from diffusionforce.engines.musubi.verification import verify
@@ -56,7 +57,7 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         num_cards: Graphics cards that it would run on.
 
     Raises:
-        ProfileError: The family is not known.
+        ProfileError: The family is not known, or an advanced option is refused.
         EngineError: The engine is not installed or was changed, or there is no card.
         NotForecastError: The family cannot be forecast.
         UserError: The pictures cannot be used.
@@ -64,6 +65,7 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
     profile = job.profile
     family = profile.model.family
     model = find_family(family)
+    checked_advanced(profile, family=model)
     if family not in TRACED:
         raise NotForecastError(
             f"What {model.title} needs cannot be forecast yet.",
@@ -91,7 +93,17 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         kinds=("split",) if family in _WITH_EXPERTS else KINDS,
         host_s=_HOST_S,
         ram_bytes=_PROCESS_BYTES + _waiting_bytes(model),
-        notes=("What text encoder and autoencoder need before training and for samples is not part of the forecast.",),
+        notes=(
+            "What text encoder and autoencoder need before training and for samples is not part of the forecast.",
+            *_about_advanced(profile),
+        ),
+    )
+
+
+def _about_advanced(profile: Profile) -> list[str]:
+    names = ", ".join(profile.advanced)
+    return (
+        [f"What {names} under [advanced] changes about memory and time is not part of the forecast."] if names else []
     )
 
 

@@ -325,8 +325,8 @@ def _card_bar(index: int, card: ForecastCard, need: CardNeed) -> NeedBar:
         parts=tuple((kind, num_bytes) for kind, num_bytes in parts if num_bytes),
         lines=tuple(_lines(need)),
         total_bytes=card.total_bytes,
-        reserve_bytes=card.reserve_bytes,
-        budget_bytes=card.budget_bytes,
+        reserve_bytes=card.reserve_bytes + card.lost_bytes,
+        budget_bytes=card.usable_bytes,
     )
 
 

@@ -261,7 +261,7 @@ def _about_phases(phases: tuple[PhaseNeed, ...], rig: Rig) -> list[str]:
         if phase.phase == "sampling" and not phase.fits:
             notes.append("Samples do not fit beside the training and would be left out.")
         for need, card in zip(phase.cards, rig.shown, strict=True):
-            missing_bytes = need.peak_bytes - card.budget_bytes
+            missing_bytes = need.peak_bytes - card.usable_bytes
             if phase.phase == "caching" and missing_bytes > 0:
                 notes.append(f"Caching needs {in_gb(missing_bytes)} more on {card.label}.")
     if not rig.on_cards:

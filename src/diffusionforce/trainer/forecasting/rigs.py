@@ -21,7 +21,7 @@ from diffusionforce.ugpum.allocator import (
 )
 from diffusionforce.ugpum.allowance import allowed
 from diffusionforce.ugpum.budget import Budget, budgets, ram_reserve_bytes, reserve_bytes, usable_ram_bytes
-from diffusionforce.ugpum.catalogue import LINK_BYTES_PER_S, CatalogueCard, card_like, parse_rig
+from diffusionforce.ugpum.catalogue import LINK_BYTES_PER_S, CatalogueCard, card_like, parse_rig, taken_for
 from diffusionforce.ugpum.estimate import PlanCard
 from diffusionforce.ugpum.forecast import Layout
 from diffusionforce.ugpum.imagined import NUM_WORKSPACES, cards_here, workspace_bytes
@@ -214,6 +214,7 @@ def rig_imagined(
         notes=(
             f"The rig is taken to have {in_gb(total_bytes)} of RAM, a screen on its first card, and no other "
             "programs running.",
+            *taken_for(text),
         ),
     )
 
@@ -258,6 +259,7 @@ def _shown(index: int, budget: Budget) -> ForecastCard:
         taken_bytes=budget.total_bytes - budget.free_bytes,
         reserve_bytes=budget.free_bytes - budget.usable_bytes,
         budget_bytes=budget.usable_bytes,
+        lost_bytes=budget.usable_bytes - allocatable_bytes(budget.usable_bytes, slack=slack_here()),
     )
 
 

@@ -69,6 +69,17 @@ def test_an_unknown_family_is_the_profiles_problem(tmp_path: Path) -> None:
         subjects(job(tmp_path, **{"model.family": "flux3"}), num_cards=2)
 
 
+def test_options_of_the_engine_are_checked_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Symptom: an option that there is not was forecast as if it were one, and refused a night later.
+    for family in ("wan2.1-t2v-14b", "krea2"):
+        with pytest.raises(ProfileError, match=r"advanced.nonsense is no option of the engine"):
+            subjects(job(tmp_path, **{"model.family": family, "advanced.nonsense": 3}), num_cards=2)
+    monkeypatch.setattr("diffusionforce.engines.musubi.subjects.verify", lambda: None)
+    described = subjects(job(tmp_path, **{"advanced.split_attn": True}), num_cards=2)
+    assert any(note.startswith("What split_attn under [advanced] changes") for note in described.notes)
+    assert "[advanced]" not in str(subjects(job(tmp_path), num_cards=2).notes)
+
+
 def test_every_family_that_can_be_forecast_is_known() -> None:
     assert TRACED and set(TRACED) <= set(FAMILIES)
 

@@ -138,6 +138,14 @@ def test_a_rig_out_of_the_catalogue_needs_no_card(monkeypatch: pytest.MonkeyPatc
     assert rig.shown[0].reserve_bytes - rig.shown[1].reserve_bytes == GIB // 2
 
 
+def test_what_is_shown_of_a_card_is_what_the_plan_may_fill() -> None:
+    # Symptom: a refusal asked for more than the table beside it lacked.
+    rig = rig_imagined("4060 ti, 3090")
+    assert [card.usable_bytes for card in rig.shown] == [card.budget_bytes for card in rig.cards]
+    assert all(0 < card.lost_bytes < card.budget_bytes // 20 for card in rig.shown)
+    assert rig.notes[-1].startswith('"4060 ti" is taken for the RTX 4060 Ti 16GB')
+
+
 def test_a_profile_may_take_some_of_the_rigs_cards() -> None:
     some = rig_imagined("3 x 3090", devices=("cuda:2", "cuda:0"))
     assert [card.device for card in some.shown] == ["cuda:2", "cuda:0"]

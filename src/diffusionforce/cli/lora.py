@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from diffusionforce.cli.models import relay
+from diffusionforce.cli.parsing import UsageError
 from diffusionforce.cli.words import memory, printable
 from diffusionforce.wire.weights import LoraInfo
 
@@ -31,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Look at the file, or write another; exit code 1 if it cannot be read, or be converted."""
+    for name in ("file", "target"):
+        if getattr(options, name, None) is not None and not getattr(options, name).strip():
+            raise UsageError(f"{name.upper()} is empty.", hint="Name a .safetensors file.")
     target = [options.target] if options.action == "convert" and options.target else []
     child_action = "convert" if options.action == "convert" else "lora"
     info = relay([child_action, "--", options.file, *target], as_json=options.json)

@@ -1,6 +1,7 @@
 """`diffusionforce models`: what the real models need, what of it is here, downloads, files of one's own."""
 
 import argparse
+import difflib
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -75,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
         for option in last.options:
             choices = f": {', '.join(option.choices)}" if option.choices else ""
             Console().print(Text.assemble((option.name, "bold"), f"  {option.type}{choices}"), soft_wrap=True)
+    elif isinstance(last, Models) and options.words[:1] == ["accept"]:
+        Console().print(_acceptance(last.models[0]), soft_wrap=True)
     elif isinstance(last, Models):
         lines = _all_lines(last) if not options.words else _lines(last.models[0], last.folders)
         for line in lines:
@@ -105,12 +108,13 @@ def _arguments(words: Sequence[str], *, with_optional: bool) -> list[str]:
     if not words:
         return ["list"]
     action, *rest = words
+    if not action.strip():
+        raise ModelsUsageError("MODEL is empty.", hint="All of them: diffusionforce models")
     if action not in _ACTIONS:
         if rest:
-            raise ModelsUsageError(
-                f"{action!r} is followed by {rest[0]!r}, and is none of {', '.join(_ACTIONS)}.",
-                hint="Try: diffusionforce models --help",
-            )
+            close = difflib.get_close_matches(action, _ACTIONS, n=1)
+            meant = f"did you mean {close[0]}?" if close else f"there is {', '.join(_ACTIONS)}."
+            raise ModelsUsageError(f"There is no models {action}; {meant}", hint="Try: diffusionforce models --help")
         return ["show", "--", action]
     if len(rest) != len(_ACTIONS[action]):
         wanted = " ".join(_ACTIONS[action])
@@ -119,6 +123,13 @@ def _arguments(words: Sequence[str], *, with_optional: bool) -> list[str]:
         if not word.strip():  # An empty path would be the folder that we are in.
             raise ModelsUsageError(f"{name} is empty.", hint="Try: diffusionforce models --help")
     return [action, *(["--all"] if with_optional and action == "download" else []), "--", *rest]
+
+
+def _acceptance(model: Model) -> Text:
+    if not model.terms:
+        return Text(f"{model.title} has no terms of its own that would have to be accepted here.")
+    accepted = " ".join(f"{terms.licence} ({terms.origin}). {terms.words} {terms.url}" for terms in model.terms)
+    return Text(f"Accepted for {model.title}: {accepted}", "green")
 
 
 def _exit_code(last: WeightsRecord | None, words: Sequence[str]) -> int:

@@ -120,6 +120,16 @@ def test_words_become_what_the_child_is_asked(answers, words: list[str], asked: 
     assert calls == ([asked] if asked is not None else [])
 
 
+def test_accepting_says_what_was_accepted(answers, capsys: pytest.CaptureFixture[str]):
+    # Symptom: a model without terms was shown with all its files, as if there had been something to accept.
+    answers(models_of(file_of("missing")))
+    assert main(["models", "accept", "m"]) == 0
+    assert capsys.readouterr().out == "Model M has no terms of its own that would have to be accepted here.\n"
+    answers(models_of(file_of("missing"), terms=(TERMS,)))
+    assert main(["models", "accept", "m"]) == 0
+    assert capsys.readouterr().out == "Accepted for Model M: Own Licence (o/o). Not in Y. https://x\n"
+
+
 @pytest.mark.parametrize("words", [["download"], ["use", "m", "vae"], ["folder"], ["accept", "a", "b"], ["m", "n"]])
 def test_words_that_are_not_understood(answers, capsys: pytest.CaptureFixture[str], words: list[str]):
     calls = answers()

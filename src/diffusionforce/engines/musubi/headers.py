@@ -30,6 +30,7 @@ _PRECISIONS: Mapping[str, FilePrecision] = {
 _ITEM_BYTES = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "BF16": 2, "F16": 2, "I16": 2}
 _SPLIT = re.compile(r"(?P<before>.*?)(?P<number>\d+)-of-(?P<count>\d+)\.safetensors")
 _PICKLES = {".pt", ".pth", ".bin", ".ckpt"}
+_LORA_AGAIN = "Get the file once more from where it came from; of a run, take another of its checkpoints."
 _AGAIN = "Download it again: diffusionforce models download, or in the browser until it is finished."
 
 
@@ -67,6 +68,19 @@ class Header:
     def has_scales(self) -> bool:
         """Whether it holds 8-bit weights with scales beside them."""
         return any(name.endswith((".scale_weight", ".weight_scale", "scaled_fp8")) for name in self.tensors)
+
+
+def read_lora_header(path: Path) -> Header:
+    """Read the header of a LoRA file, which comes from anywhere but the models' pages.
+
+    Raises:
+        WeightsError: It is missing, incomplete, or something else.
+    """
+    try:
+        return read_header(path)
+    except WeightsError as error:
+        hint = _LORA_AGAIN if error.hint == _AGAIN else error.hint
+        raise WeightsError(error.sentence, hint=hint, detail=error.detail) from error
 
 
 def read_header(path: Path) -> Header:
@@ -134,7 +148,15 @@ def _read_one(path: Path) -> Header:
         metadata = {str(name): str(value) for name, value in table.pop("__metadata__", {}).items()}
         tensors = {name: _tensor(entry) for name, entry in cast(dict[str, Any], table).items()}
         end = max((entry["data_offsets"][1] for entry in cast(dict[str, Any], table).values()), default=0)
-    except (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    except (
+        ArithmeticError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+    ) as error:
         raise WeightsError(f"{shortened(path)} has a damaged header.", hint=_AGAIN, detail=repr(error)) from error
     whole_bytes = _LENGTH_BYTES + length + end
     if size_bytes < whole_bytes:
@@ -160,7 +182,9 @@ def _start(path: Path) -> bytes:
     except FileNotFoundError:
         raise WeightsError(f"{shortened(path)} is not there.", hint="Check the path.") from None
     except IsADirectoryError:
-        raise WeightsError(f"{shortened(path)} is a folder, not a file.") from None
+        raise WeightsError(
+            f"{shortened(path)} is a folder, not a file.", hint="Name a file in it, like FOLDER/NAME.safetensors."
+        ) from None
     except OSError as error:
         raise WeightsError(f"{shortened(path)} cannot be read: {error.strerror}.") from error
     if not start:
@@ -182,4 +206,6 @@ def _what_instead(start: bytes) -> str:
 
 
 def _amount(size_bytes: int) -> str:
+    if size_bytes < 1 << 20:
+        return f"{size_bytes} bytes"
     return f"{size_bytes / GIB:.1f} GB" if size_bytes >= GIB else f"{size_bytes / 1024**2:.1f} MB"

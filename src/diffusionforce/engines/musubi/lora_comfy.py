@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from diffusionforce.engines.musubi.families import Family
-from diffusionforce.engines.musubi.headers import Header, read_header
+from diffusionforce.engines.musubi.headers import Header, read_lora_header
 from diffusionforce.engines.musubi.lora_files import bare_name, families_of, read_modules, split_key
 from diffusionforce.errors import WeightsError
 from diffusionforce.job import write_whole
@@ -54,7 +54,7 @@ def write_for_comfy(source: Path, target: Path) -> str:
         WeightsError: It is no LoRA, its model is not known, or ComfyUI loads it as it is.
         UserError: The disk refuses.
     """
-    header = read_header(source)
+    header = read_lora_header(source)
     family = _family_of(header)
     stored = _read(header)
     dotted = dict(_dotted(stored, family))

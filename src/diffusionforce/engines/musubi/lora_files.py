@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from diffusionforce.engines.musubi.families import FAMILIES, Family
-from diffusionforce.engines.musubi.headers import Header, read_header
+from diffusionforce.engines.musubi.headers import Header, read_lora_header
 from diffusionforce.errors import WeightsError
 from diffusionforce.runs import shortened
 from diffusionforce.wire.weights import LoraInfo
@@ -61,7 +61,7 @@ def describe_lora(path: Path) -> LoraInfo:
     Raises:
         WeightsError: It is missing, incomplete, or no LoRA.
     """
-    header = read_header(path)
+    header = read_lora_header(path)
     modules = read_modules(header)
     candidates = families_of(modules.values(), header.metadata)
     family = candidates[0] if candidates else None
@@ -107,7 +107,8 @@ def read_modules(header: Header) -> dict[str, Module]:
         found[name] = known
     if not found:
         raise WeightsError(
-            f"{shortened(header.path)} is no LoRA: none of its {len(header.tensors)} tensors is part of one."
+            f"{shortened(header.path)} is no LoRA: none of its {len(header.tensors)} tensors is part of one.",
+            hint="Large files with such a name are often whole models.",
         )
     return found
 

@@ -116,6 +116,7 @@ def test_the_record_survives_being_sent(tmp_path: Path):
     "header",
     [
         '{"x.lora_down.weight":{"dtype":"F32","shape":[1e400],"data_offsets":[0,4]}}',
+        '{"x":' + "[" * 100_000,
         '{"__metadata__":"words","x.lora_down.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
     ],
 )
@@ -123,5 +124,7 @@ def test_odd_headers_are_refused_by_name(tmp_path: Path, header: str):
     # Symptom: a traceback, "this is a bug in DiffusionForce".
     path = tmp_path / "x.safetensors"
     path.write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(4))
-    with pytest.raises(WeightsError, match="damaged header"):
+    with pytest.raises(WeightsError, match="damaged header") as refusal:
         describe_lora(path)
+    # Symptom: told to download it with `models download`, which brings no LoRA.
+    assert "from where it came from" in refusal.value.hint and "models download" not in refusal.value.hint

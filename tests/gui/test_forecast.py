@@ -245,7 +245,7 @@ def test_steps_keep_the_forecast_and_memory_of_others_changes_it(
     place.show_vitals(vitals(1.0, 0.2))
     settle(qtbot, page)
     begun = len(foretold.job_files)
-    page._steps.setValue(17)
+    page.run.steps.setValue(17)
     place.show_vitals(vitals(1.3, 0.2))
     qtbot.wait(forecaster.DEBOUNCE_MS + 100)
     assert len(foretold.job_files) == begun
@@ -310,7 +310,7 @@ def test_the_place_of_a_new_run_is_claimed_when_it_starts(
     fake_trainer("")
     page = window.run_place.plan
     settle(qtbot, page)
-    page._steps.setValue(12)
+    page.run.steps.setValue(12)
     suggested = page.plan.output_dir
     suggested.mkdir(parents=True)  # Somebody else was faster.
     (suggested / "theirs.txt").write_text("x", encoding="utf-8")

@@ -25,19 +25,19 @@ def takes(page: RunPlanPage) -> dict[str, Button]:
 def test_a_way_that_is_picked_is_asked_for_and_can_be_taken_back(page: RunPlanPage, qtbot: QtBot, foretold: Foretold):
     settle(qtbot, page)
     assert list(takes(page)) == [
-        f"Take {row.line.name}" for row in rows(page) if row.line.fits and not row.line.is_recommended
+        f"Use {row.line.name}" for row in rows(page) if row.line.fits and not row.line.is_recommended
     ]
     other = next(way for way in forecasts.forecast().ways if way.fits and way.kind == "split + swap")
     ways = tuple(way.model_copy(update={"recommended": way.words == other.words}) for way in forecasts.forecast().ways)
     foretold.say(forecasts.forecast(ways=ways))
-    qtbot.mouseClick(takes(page)[f"Take {other.words}"], Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(takes(page)[f"Use {other.words}"], Qt.MouseButton.LeftButton)
     settle(qtbot, page)
     assert page.plan.way == page.plan.job().way == other.words
     assert [row.line.name for row in rows(page) if row.line.is_recommended] == [other.words]
     foretold.say(forecasts.forecast())
-    qtbot.mouseClick(takes(page)["Take the fastest"], Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(takes(page)["Use the fastest"], Qt.MouseButton.LeftButton)
     settle(qtbot, page)
-    assert page.plan.job().way == "" and "Take the fastest" not in takes(page)
+    assert page.plan.job().way == "" and "Use the fastest" not in takes(page)
 
 
 def test_another_profile_forgets_the_way(page: RunPlanPage, qtbot: QtBot):
@@ -56,8 +56,8 @@ def test_settings_that_fit_are_taken_with_a_button(page: RunPlanPage, qtbot: QtB
     foretold.say(forecasts.forecast())
     QApplication.processEvents()
     banner = next(one for one in page.findChildren(Banner) if one.isVisible())
-    (button,) = (one for one in banner.findChildren(Button) if one.text().startswith("Take"))
-    assert button.text() == "Take rank 4 in place of 16"
+    (button,) = (one for one in banner.findChildren(Button) if one.text().startswith("Use"))
+    assert button.text() == "Use rank 4 in place of 16"
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     settle(qtbot, page)
     assert page.plan.job().profile.lora.rank == 4 and page.start.isEnabled()

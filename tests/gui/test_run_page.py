@@ -107,20 +107,20 @@ def test_the_word_of_ones_own_pictures_is_shown_and_can_be_changed(window: Windo
     page = plan_page(window)
     page.choose_dataset(str(job.dataset_dir))
     ready(qtbot, page)
-    assert page._trigger.text() == "Glorbix"
-    qtbot.mouseClick(page._trigger, Qt.MouseButton.LeftButton)
-    page._trigger.selectAll()
-    qtbot.keyClicks(page._trigger, "Mina")
-    qtbot.keyClick(page._trigger, Qt.Key.Key_Return)
+    assert page.run.trigger.text() == "Glorbix"
+    qtbot.mouseClick(page.run.trigger, Qt.MouseButton.LeftButton)
+    page.run.trigger.selectAll()
+    qtbot.keyClicks(page.run.trigger, "Mina")
+    qtbot.keyClick(page.run.trigger, Qt.Key.Key_Return)
     QApplication.processEvents()
     shown = [label.text() for label in page.findChildren(Label) if label.isVisible()]
     assert "2 of 2 captions do not contain Mina" in shown
     assert any("“Mina, waving" in text for text in shown)
     assert page.plan.job().profile.dataset.trigger == "Mina"
-    qtbot.keyClick(page._trigger, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    qtbot.keyClick(page._trigger, Qt.Key.Key_Delete)
-    qtbot.keyClick(page._trigger, Qt.Key.Key_Return)
-    assert page._trigger.text() == "Glorbix"
+    qtbot.keyClick(page.run.trigger, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(page.run.trigger, Qt.Key.Key_Delete)
+    qtbot.keyClick(page.run.trigger, Qt.Key.Key_Return)
+    assert page.run.trigger.text() == "Glorbix"
 
 
 def test_a_word_half_typed_is_used_by_the_start_and_forgotten_with_its_pictures(window: Window, qtbot: QtBot, job: Job):
@@ -128,23 +128,23 @@ def test_a_word_half_typed_is_used_by_the_start_and_forgotten_with_its_pictures(
     page.choose_dataset(str(job.dataset_dir))
     ready(qtbot, page)
     page.start_asked.disconnect()
-    page._trigger.setFocus()
-    page._trigger.setText("Mina")
+    page.run.trigger.setFocus()
+    page.run.trigger.setText("Mina")
     with qtbot.waitSignal(page.start_asked) as asked:
         page._on_start()
     assert asked.args is not None
     assert asked.args[0].profile.dataset.trigger == "Mina"
-    page._trigger.setText("Mina again")
+    page.run.trigger.setText("Mina again")
     page.choose_dataset("demo:rolwayne")
     ready(qtbot, page)
-    assert page.plan.trigger_choice == "" and page._trigger.text() == "Rolwayne"
+    assert page.plan.trigger_choice == "" and page.run.trigger.text() == "Rolwayne"
 
 
 def test_start_runs_the_trainer_to_its_end(window: Window, qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]):
     fake_trainer("")
     page = plan_page(window)
     page.choose_dataset(str(job.dataset_dir))
-    page._steps.setValue(3)
+    page.run.steps.setValue(3)
     ready(qtbot, page)
     qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
     session = window.session

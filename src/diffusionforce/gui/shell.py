@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLa
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import icons, places
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import strip_words, words
 from diffusionforce.gui.notice_bar import NoticeBar
 from diffusionforce.gui.pages.page import COMPACT_PX
 from diffusionforce.gui.pictures import PictureStore
@@ -170,6 +170,7 @@ class Window(QWidget):
             self.sidebar.choose(key)
         self.places.setCurrentWidget(page)
         page.shown()
+        self.show_line()
         self.setFocus()
 
     def start_run(self, job: Job) -> None:
@@ -246,11 +247,23 @@ class Window(QWidget):
     def _on_changed(self) -> None:
         assert self.session is not None
         model = self.session.model
-        self.strip.show_run(self.session.title, model)
         going = model.outcome is None and model.step > 0
         share = words.percent(model.share) if going else ""
-        self.sidebar.set_badge("run", share)
+        self.sidebar.set_badge("run", share, tone="warn" if model.is_paused else "ok")
+        self.show_line()
         self.setWindowTitle(f"{share} · {self.session.title} · DiffusionForce" if share else "DiffusionForce")
+
+    def show_line(self) -> None:
+        """Say in the strip what goes on: the run of the window, or whether the plan could start."""
+        model = self.session.model if self.session is not None else None
+        if self.session is not None and model is not None and model.outcome is None:
+            line = strip_words.of_run(self.session.title, model, compact=self._is_compact())
+        else:
+            plan = self.run_place.plan if "run" in self._built else None
+            is_open = plan is not None and self.run_place.shows_plan and self.places.currentWidget() is self.run_place
+            standing = plan.standing if plan is not None and is_open else None
+            line = strip_words.of_plan(standing, ended=None if is_open else model)
+        self.strip.show_line(line)
 
     def _on_ended(self) -> None:
         self._on_changed()
@@ -349,7 +362,7 @@ class Window(QWidget):
         super().resizeEvent(event)
         compact = self._is_compact()
         self.sidebar.set_rail(compact)
-        self.strip.set_compact(compact)
+        self.show_line()
         for page in self._built.values():
             page.set_compact(compact)
 

@@ -67,9 +67,9 @@ class Sidebar(QFrame):
         """Return the item of a place."""
         return self._items[key]
 
-    def set_badge(self, key: str, badge: str) -> None:
-        """Show a badge at a place."""
-        self._items[key].set_badge(badge)
+    def set_badge(self, key: str, badge: str, *, tone: str = "ok") -> None:
+        """Show a badge at a place, in a tone."""
+        self._items[key].set_badge(badge, tone=tone)
 
     def retranslate(self) -> None:
         """Call the places by their words in the language in use."""

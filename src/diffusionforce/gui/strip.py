@@ -5,7 +5,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from diffusionforce.gui.model import words
-from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.model.strip_words import StripLine, of_plan
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.widgets.bars import MiniMeter
 from diffusionforce.gui.widgets.labels import Icon, Label
@@ -54,34 +54,13 @@ class RigStrip(QFrame):
         layout.addWidget(run)
         layout.addStretch(1)
         layout.addWidget(rig)
-        self._compact = False
-        self.show_run("", None)
+        self.show_line(of_plan(None))
 
-    def set_compact(self, compact: bool) -> None:
-        """Use shorter words in a narrow window."""
-        self._compact = compact
-
-    def show_run(self, title: str, model: RunModel | None) -> None:
-        """Show the run of the window, or that there is none."""
-        if model is None:
-            self._icon.set("ok", "ok")
-            self._name.set_text("Idle")
-            self._state.set_text("ready to train")
-            return
-        if model.outcome is not None:
-            icon = {"ok": "ok", "info": "info"}.get(model.outcome.tone, "err")
-            self._icon.set(icon, model.outcome.tone)
-            self._name.set_text("Idle")
-            self._state.set_text(f"last run: {model.outcome.word.lower()}")
-            return
-        self._icon.set(*(("pause", "warn") if model.is_paused else ("play", "ok")))
-        short = "Paused" if model.is_paused else "Training"
-        self._name.set_text(short if self._compact else title)
-        left = f" · {words.duration(model.eta_s)} left" if model.eta_s is not None else ""
-        doing = (
-            f"step {model.step:,} of {model.num_steps:,}" if model.phase == "training" else model.phase_words.lower()
-        )
-        self._state.set_text((doing if not self._compact else "") + (left if not self._compact else left.strip(" ·")))
+    def show_line(self, line: StripLine) -> None:
+        """Show the run of the window, or the plan where there is none."""
+        self._icon.set(line.icon, line.tone)
+        self._name.set_text(line.name)
+        self._state.set_text(line.state)
 
     def show_vitals(self, vitals: Vitals) -> None:
         """Show the machine: a meter for each card, or processor and memory where there is none."""

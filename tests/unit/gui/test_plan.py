@@ -9,7 +9,9 @@ from diffusionforce.datasets import read_folder
 from diffusionforce.errors import DatasetError
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
-from diffusionforce.gui.model.plan_words import about_trigger, facts, memory_refusal, short_facts, what_will_happen
+from diffusionforce.gui.model.plan_checks import checks, standing
+from diffusionforce.gui.model.plan_notices import memory_refusal
+from diffusionforce.gui.model.plan_words import about_trigger, facts, short_facts, what_will_happen
 from diffusionforce.gui.model.readiness import CHECKING, of_answer
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile
 from diffusionforce.wire.readiness import Readiness
@@ -37,12 +39,12 @@ def plan(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Plan:
 
 def test_an_empty_plan_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(tmp_path))
-    texts = [check.text for check in Plan().blockers()]
+    texts = [check.text for check in checks(Plan()) if check.tone == "err"]
     assert texts == ["No profile is chosen", "No dataset is chosen"]
 
 
 def test_a_good_plan_is_ready_and_makes_the_job(plan: Plan, folder: Path):
-    assert plan.start_reason() == ""
+    assert standing(plan).reason == ""
     job = plan.job()
     assert job.dataset_dir == folder
     assert job.run_dir == plan.output_dir
@@ -52,20 +54,20 @@ def test_a_good_plan_is_ready_and_makes_the_job(plan: Plan, folder: Path):
 def test_start_waits_for_the_dataset_check(plan: Plan, folder: Path):
     plan.choose_dataset(str(folder))
     assert plan.is_checking
-    assert plan.start_reason() == "The dataset is still being checked."
+    assert standing(plan).reason == "The dataset is still being checked."
 
 
 def test_a_dataset_that_cannot_be_used_says_why(plan: Plan):
     plan.dataset, plan.dataset_problem = None, DatasetError("No pictures.", hint="Add some.")
-    assert "No pictures. Add some." in plan.start_reason()
+    assert "No pictures. Add some." in standing(plan).reason
 
 
 def test_captions_without_the_trigger_are_counted(plan: Plan):
-    assert not any("not contain" in check.text for check in plan.checks())
+    assert not any("not contain" in check.text for check in checks(plan))
     plan.choose_trigger("LoRAnne")
-    assert any(c.text == "1 of 3 captions does not contain LoRAnne" and c.tone == "warn" for c in plan.checks())
+    assert any(c.text == "1 of 3 captions does not contain LoRAnne" and c.tone == "warn" for c in checks(plan))
     plan.choose_trigger("Glorbix")
-    assert any(c.text == "3 of 3 captions do not contain Glorbix" for c in plan.checks())
+    assert any(c.text == "3 of 3 captions do not contain Glorbix" for c in checks(plan))
 
 
 def test_the_subject_is_that_of_the_pictures(plan: Plan, folder: Path):
@@ -109,7 +111,7 @@ def test_a_profile_of_ones_own_finds_its_pictures_beside_it(plan: Plan, folder: 
 
 def test_a_taken_output_folder_keeps_the_run_from_starting(plan: Plan, folder: Path):
     plan.output = folder
-    assert "already holds" in plan.start_reason()
+    assert "already holds" in standing(plan).reason
 
 
 @pytest.fixture
@@ -123,11 +125,11 @@ def klein(plan: Plan, folder: Path) -> Plan:
 
 def test_a_real_model_starts_when_all_that_it_needs_is_here(klein: Plan):
     klein.readiness = CHECKING
-    assert klein.start_reason() == "Engine and files of the model are still being looked for."
+    assert standing(klein).reason == "Engine and files of the model are still being looked for."
     klein.readiness = of_answer(Readiness(model="klein-9b-1024"))
     assert klein.refusal() is None
-    assert klein.start_reason() == ""
-    assert klein.checks()[0].text == "Engine and files are here"
+    assert standing(klein).reason == ""
+    assert checks(klein)[0].text == "Engine and files are here"
     job = klein.readiness_job()
     assert job is not None and job.profile.model.family == "flux2-klein-base-9b"
 
@@ -137,7 +139,7 @@ def test_what_a_real_model_lacks_is_said_in_a_sentence_with_the_way_out(klein: P
     klein.readiness = of_answer(missing)
     refusal = klein.refusal()
     assert refusal is not None and refusal.sentence == "Two files are not here."
-    assert klein.start_reason() == "Files of the model are not here. Two files are not here. Download: x"
+    assert standing(klein).reason == "Files of the model are not here. Two files are not here. Download: x"
 
 
 def test_the_pocket_model_needs_no_engine_whatever_was_found_before(klein: Plan):
@@ -184,27 +186,27 @@ def test_what_will_happen_is_told_in_order(plan: Plan):
 
 def test_a_run_that_does_not_fit_cannot_start_and_says_why(plan: Plan):
     plan.memory = ForecastStatus(forecast=forecasts.refused(), is_current=True)
-    assert plan.start_reason().startswith("The memory does not suffice. GPU 0 (RTX 4070 Ti SUPER) needs 3.0 GB more")
-    assert "Choose fp8 weights" in plan.start_reason()
+    assert standing(plan).reason.startswith("The memory does not suffice. GPU 0 (RTX 4070 Ti SUPER) needs 3.0 GB more")
+    assert "Choose fp8 weights" in standing(plan).reason
 
 
 def test_a_former_refusal_does_not_keep_another_choice_from_starting(plan: Plan):
     plan.memory = ForecastStatus(forecast=forecasts.refused(), is_checking=True)
-    assert plan.start_reason() == ""
-    assert any(check.text == "Working out the memory" for check in plan.checks())
+    assert standing(plan).reason == ""
+    assert any(check.text == "Working out the memory" for check in checks(plan))
 
 
 def test_a_forecast_that_failed_is_a_warning_only(plan: Plan):
     plan.memory = ForecastStatus(problem=DatasetError("No.", hint="Try again."))
-    assert plan.start_reason() == ""
-    assert [check.hint for check in plan.checks() if check.tone == "warn"] == ["No. Try again."]
+    assert standing(plan).reason == ""
+    assert [check.hint for check in checks(plan) if check.tone == "warn"] == ["No. Try again."]
 
 
 def test_a_forecast_that_fits_is_a_line_of_the_checklist(plan: Plan):
     plan.memory = ForecastStatus(forecast=forecasts.forecast(), is_current=True)
-    assert "Fits on 2 cards" in [check.text for check in plan.checks()]
+    assert "Fits on 2 cards" in [check.text for check in checks(plan)]
     plan.memory = ForecastStatus(forecast=forecasts.without_cards(), is_current=True)
-    assert "Fits in memory" in [check.text for check in plan.checks()]
+    assert "Fits in memory" in [check.text for check in checks(plan)]
 
 
 def test_a_forecast_needs_a_profile_and_a_dataset_that_are_good(plan: Plan):

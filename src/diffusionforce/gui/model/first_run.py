@@ -149,7 +149,7 @@ def left_words(model: RunModel) -> str:
     """Return how long the demo will take, or how it ended."""
     if model.outcome is not None:
         return model.outcome.word
-    return f"about {words.duration(model.eta_s)} left" if model.eta_s is not None and model.step else ""
+    return f"about {model.time_left}" if model.time_left and model.step else ""
 
 
 def result_words(model: RunModel) -> str:

@@ -1,34 +1,22 @@
-"""A run that has not started: what is chosen, what will happen, and what is in the way."""
+"""A run that has not started: what is chosen, and the job that it makes. What is in the way `plan_checks` says."""
 
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui.model import forecast_bars, words
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.readiness import ReadinessView
 from diffusionforce.job import Job, Profile, changed, dataset_folder
-from diffusionforce.runs import RunFolder, new_run_dir
+from diffusionforce.runs import new_run_dir
 
 if TYPE_CHECKING:
     from diffusionforce.datasets import Dataset
 
-MIN_FREE_BYTES = 200 * 1024 * 1024
 # Engines that come with the app; for the others it is looked whether all that they need is here.
 READY_ENGINES = frozenset({"pocket"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One line of the checklist. `tone` is `ok`, `info`, `warn` or `err`; only `err` keeps the run from starting."""
-
-    tone: str
-    text: str
-    hint: str = ""
 
 
 @dataclass(kw_only=True)
@@ -189,27 +177,10 @@ class Plan:
         folder = self.dataset_dir if self.dataset is not None else None
         return self._job_of(profile, folder=folder or Path(self.output_dir, "no-dataset"))
 
-    def checks(self) -> list[Check]:
-        """Return the checklist, in the order of the page."""
-        return [self._engine_check(), *self._memory_checks(), *self._dataset_checks(), *self._output_checks()]
-
-    def blockers(self) -> list[Check]:
-        """Return what keeps the run from starting."""
-        return [check for check in self.checks() if check.tone == "err"]
-
     @property
     def is_checking(self) -> bool:
         """Whether the dataset is still being read."""
         return bool(self.dataset_name) and self.dataset is None and self.dataset_problem is None
-
-    def start_reason(self) -> str:
-        """Return why Start is off, empty when it is on."""
-        blockers = self.blockers()
-        if blockers:
-            return f"{blockers[0].text}. {blockers[0].hint}".strip()
-        if self.needs_engine and self.readiness.is_checking:
-            return "Engine and files of the model are still being looked for."
-        return "The dataset is still being checked." if self.is_checking else ""
 
     def job(self) -> Job:
         """Return the job for the trainer. Call only when nothing is in the way."""
@@ -233,73 +204,3 @@ class Plan:
             run_dir=self.output_dir,
             way=self.way,
         )
-
-    def _engine_check(self) -> Check:
-        if self.profile is None and self.profile_problem is None:
-            return Check(tone="err", text="No profile is chosen", hint="Choose one above.")
-        refusal = self.refusal()
-        if refusal is not None:
-            short = "The profile cannot be used" if self.profile_problem is not None else self.readiness.title
-            return Check(tone="err", text=short, hint=f"{refusal.sentence} {refusal.hint}")
-        if not self.needs_engine:
-            return Check(tone="ok", text="The model comes with the app")
-        if self.readiness.is_checking:
-            return Check(tone="info", text="Looking for engine and files")
-        return Check(tone="ok", text="Engine and files are here")
-
-    def _memory_checks(self) -> list[Check]:
-        memory = self.memory
-        if memory.problem is not None:
-            hint = f"{memory.problem.sentence} {memory.problem.hint}".strip()
-            return [Check(tone="warn", text="The memory is not forecast", hint=hint)]
-        if memory.is_checking:
-            return [Check(tone="info", text="Working out the memory")]
-        forecast = memory.current
-        if forecast is None:
-            return []
-        if forecast.refusal:
-            hint = " ".join((*forecast.refusal, *forecast.ways_out[:1]))
-            return [Check(tone="err", text="The memory does not suffice", hint=hint)]
-        tone, sentence = forecast_bars.summary(forecast)
-        way = forecast.recommended
-        on_processor = way is None or forecast_bars.is_on_processor(forecast)
-        on = "in memory" if on_processor or way is None else f"on {words.count(len(way.cards), 'card')}"
-        return [Check(tone="warn" if tone == "warn" else "ok", text=f"Fits {on}", hint=sentence)]
-
-    def _dataset_checks(self) -> list[Check]:
-        if not self.dataset_name:
-            return [Check(tone="err", text="No dataset is chosen", hint="Choose a folder of captioned pictures above.")]
-        if self.dataset_problem is not None:
-            problem = self.dataset_problem
-            hint = f"{problem.sentence} {problem.hint}".strip()
-            return [Check(tone="err", text="The dataset cannot be used", hint=hint)]
-        if self.dataset is None:
-            return [Check(tone="info", text="Checking the pictures")]
-        found = [Check(tone="ok", text=f"{words.count(len(self.dataset.items), 'picture')} decoded and captioned")]
-        left_out = sum(finding.left_out for finding in self.dataset.findings)
-        if left_out:
-            found.append(Check(tone="warn", text=f"{words.count(left_out, 'file')} left out, see the dataset"))
-        return [*found, *self._trigger_checks(self.dataset)]
-
-    def _trigger_checks(self, dataset: "Dataset") -> list[Check]:
-        from diffusionforce.datasets import num_captions_without  # noqa: PLC0415 - see above.
-
-        trigger, captions = self.trigger, [item.caption for item in dataset.items]
-        number = num_captions_without(trigger, captions)
-        if not number:
-            return []
-        text = f"{number} of {words.count(len(captions), 'caption')} {'does' if number == 1 else 'do'} not contain"
-        hint = f"Previews ask for {trigger}. Captions that name it teach it."
-        return [Check(tone="warn", text=f"{text} {trigger}", hint=hint)]
-
-    def _output_checks(self) -> list[Check]:
-        try:
-            RunFolder.check(self.output_dir)
-        except UserError as error:
-            return [Check(tone="err", text=error.sentence.rstrip("."), hint=error.hint)]
-        nearest = next(path for path in (self.output_dir, *self.output_dir.parents) if path.exists())
-        free = shutil.disk_usage(nearest).free
-        if free < MIN_FREE_BYTES:
-            text = f"Only {words.size(free)} are free on the disk of the output folder"
-            return [Check(tone="err", text=text, hint="Free some space, or choose another folder.")]
-        return [Check(tone="ok", text=f"{words.size(free)} free for files")]

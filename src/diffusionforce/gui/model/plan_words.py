@@ -3,7 +3,6 @@
 from diffusionforce.gui.model import preview_cost, words
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.job import Profile
-from diffusionforce.wire.forecast import Forecast
 
 _OPTIMISERS = {"adamw": "AdamW"}
 _ENGINES = {"pocket": "pocket, comes with the app", "musubi": "musubi"}
@@ -81,6 +80,15 @@ def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
     ]
 
 
+def facts_of_run(plan: Plan) -> list[tuple[str, str]]:
+    """Return the facts that people check before they start, each with its value in words."""
+    if plan.profile is None:
+        return []
+    known = {name: value for _, section in facts(plan.profile) for name, value in section}
+    wanted = ("Rank", "Pictures a step", "Learning rate", "Previews", "LoRA files")
+    return [(name, known[name].removesuffix(" and at the end")) for name in wanted]
+
+
 def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
     """Return what the run will do, in order: icon, what, why."""
     profile = plan.fitted_profile
@@ -122,17 +130,6 @@ def about_trigger(plan: Plan) -> str:
     if plan.trigger == plan.profile.dataset.trigger:
         return "From the profile; it calls the subject."
     return "The word in every caption; it calls the subject."
-
-
-def memory_refusal(forecast: Forecast) -> tuple[str, str]:
-    """Return title and text that say why a training does not fit, and what would help."""
-    title, *more = forecast.refusal
-    if more:
-        title, more = "Training would run out of memory", list(forecast.refusal)
-    help_lines = [f"•  {way}" for way in forecast.ways_out]
-    if help_lines:
-        help_lines.insert(0, "What would help:" if len(help_lines) > 1 else "This would help:")
-    return title, "\n".join([" ".join(more), *help_lines] if more else help_lines)
 
 
 def _prompt_words(plan: Plan, profile: Profile) -> str:

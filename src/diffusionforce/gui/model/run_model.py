@@ -208,6 +208,13 @@ class RunModel:
         return self.last_step.eta_s if self.last_step else None
 
     @property
+    def time_left(self) -> str:
+        """What is left, in words: no time of day while nothing goes on, and nothing once the run is being stopped."""
+        if self.eta_s is None or self.outcome is not None or self.stop_asked:
+            return ""
+        return f"{words.duration(self.eta_s)} {'of work left' if self.is_paused else 'left'}"
+
+    @property
     def step_s(self) -> float | None:
         """Seconds of a usual step, by the median of the last ones."""
         return statistics.median(self._recent_s) if self._recent_s else None

@@ -8,7 +8,6 @@ from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from diffusionforce.gui.dataset_reading import folder_title
-from diffusionforce.gui.model import words
 from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.model.plan_words import short_facts
 from diffusionforce.gui.model.run_model import RunModel
@@ -115,7 +114,7 @@ class CurrentRow(RunRow):
         word = "Paused" if model.is_paused else "Training" if model.step else "Starting"
         self.chip.set(word, tone, icon)
         self.show_bar(model.share, tone="focus")
-        left = f"{words.duration(model.eta_s)} left" if model.eta_s is not None else model.phase_words
+        left = model.time_left or model.phase_words
         self.facts.set_text(f"step {model.step:,} of {model.num_steps:,} · {left}" if model.num_steps else left)
 
 

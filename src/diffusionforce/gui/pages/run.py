@@ -51,6 +51,11 @@ class RunPlace(QStackedWidget):
             self.addWidget(self._live)
         return self._live
 
+    @property
+    def shows_plan(self) -> bool:
+        """Whether the plan is in sight, and not a run."""
+        return self.currentWidget() is self.plan
+
     def show_session(self, session: RunSession) -> None:
         """Show a run."""
         live = self.live

@@ -89,12 +89,8 @@ class RunNotice(QWidget):
 
     @staticmethod
     def _time_left(model: RunModel, *, compact: bool) -> str:
-        if model.eta_s is None:
-            return ""
-        if model.phase == "paused":
-            return f"{words.duration(model.eta_s)} of work left"
-        left = f"{words.duration(model.eta_s)} left"
-        if compact or model.eta_s < 120:
+        left = model.time_left
+        if not left or model.eta_s is None or model.is_paused or compact or model.eta_s < 120:
             return left
         clock = time.strftime("%H:%M", time.localtime(time.time() + model.eta_s))
         return f"{left} · done about {clock}"

@@ -40,7 +40,7 @@ class NavItem(QAbstractButton):
 
     def __init__(self, icon: str, text: str, shortcut: str) -> None:
         super().__init__()
-        self._icon, self._shortcut, self._badge = icon, shortcut, ""
+        self._icon, self._shortcut, self._badge, self._badge_tone = icon, shortcut, "", "ok"
         self._rail = False
         self.setText(text)
         self.setCheckable(True)
@@ -60,10 +60,10 @@ class NavItem(QAbstractButton):
         self._name()
         self.update()
 
-    def set_badge(self, badge: str) -> None:
-        """Show a badge, or none for an empty text."""
-        if badge != self._badge:
-            self._badge = badge
+    def set_badge(self, badge: str, *, tone: str = "ok") -> None:
+        """Show a badge in a tone, or none for an empty text."""
+        if (badge, tone) != (self._badge, self._badge_tone):
+            self._badge, self._badge_tone = badge, tone
             self._name()
             self.update()
 
@@ -105,11 +105,11 @@ class NavItem(QAbstractButton):
     def _paint_badge(self, painter: QPainter, icon_x: float) -> None:
         if self._rail:
             painter.setPen(QPen(theme.colour("side"), 2))
-            painter.setBrush(theme.colour("ok"))
+            painter.setBrush(theme.colour(self._badge_tone))
             painter.drawEllipse(QPointF(icon_x + 18, 10), 5, 5)
             return
         small = theme.font(11, 600)
         width = max(20, paint.text_width(self._badge, small) + 12)
         box = QRectF(self.width() - width - 8, 9, width, 18)
-        paint.box(painter, box, radius=9, fill="ok_bg")
-        paint.text(painter, box, self._badge, font=small, colour="ok", align=paint.CENTRE, elide=None)
+        paint.box(painter, box, radius=9, fill=f"{self._badge_tone}_bg")
+        paint.text(painter, box, self._badge, font=small, colour=self._badge_tone, align=paint.CENTRE, elide=None)

@@ -47,8 +47,8 @@ class WayRow(QFrame):
             bar.show_share(line.time_share, tone="focus" if line.is_recommended else "text3")
             details.addWidget(bar)
         if is_picked or (line.fits and not line.is_recommended):
-            take = Button("Take the fastest" if is_picked else "Take", kind="ghost", size="small")
-            take.setAccessibleName(take.text() if is_picked else f"Take {line.name}")
+            take = Button("Use the fastest" if is_picked else "Use this way", kind="ghost", size="small")
+            take.setAccessibleName(take.text() if is_picked else f"Use {line.name}")
             take.clicked.connect(lambda: self.picked.emit("" if is_picked else line.name))
             details.addWidget(take)
         layout = column(gap=2, margins=(12, 8, 12, 9))

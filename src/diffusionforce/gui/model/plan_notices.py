@@ -1,0 +1,61 @@
+"""What is in the way of a plan, as banners: what it is, what it means, and what a button could do about it."""
+
+from dataclasses import dataclass
+
+from diffusionforce.gui.model.plan import Plan
+from diffusionforce.wire import JobChange
+from diffusionforce.wire.forecast import Forecast
+
+MOST_CHANGES = 2
+"""Of other settings that would fit, each with a button."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanNotice:
+    """One banner.
+
+    Attributes:
+        tone: Its tone.
+        title: What is in the way.
+        text: What it means, or how far what is done about it has come.
+        bring: What the button says that brings what is lacking; empty where there is none.
+        command: A command to copy that does.
+        changes: Other settings that would do, each with a button.
+    """
+
+    tone: str
+    title: str
+    text: str
+    bring: str = ""
+    command: str = ""
+    changes: tuple[JobChange, ...] = ()
+
+
+def notices(plan: Plan) -> list[PlanNotice]:
+    """Return the banners of a plan, from top to bottom."""
+    problem, refusal, forecast = plan.dataset_problem, plan.refusal(), plan.memory.current
+    found: list[PlanNotice] = []
+    if refusal is not None and refusal is plan.readiness.problem:
+        view = plan.readiness
+        command = "" if view.doing else view.copyable
+        text = view.doing or refusal.hint
+        found.append(PlanNotice(tone="warn", title=refusal.sentence, text=text, bring=view.button, command=command))
+    elif refusal is not None:
+        found.append(PlanNotice(tone="err", title=refusal.sentence, text=refusal.hint))
+    elif problem is not None:
+        found.append(PlanNotice(tone="err", title=problem.sentence, text=problem.hint))
+    if forecast is not None and forecast.refusal:
+        title, text = memory_refusal(forecast)
+        found.append(PlanNotice(tone="err", title=title, text=text, changes=forecast.changes[:MOST_CHANGES]))
+    return found
+
+
+def memory_refusal(forecast: Forecast) -> tuple[str, str]:
+    """Return title and text that say why a training does not fit, and what would help."""
+    title, *more = forecast.refusal
+    if more:
+        title, more = "Training would run out of memory", list(forecast.refusal)
+    help_lines = [f"•  {way}" for way in forecast.ways_out]
+    if help_lines:
+        help_lines.insert(0, "What would help:" if len(help_lines) > 1 else "This would help:")
+    return title, "\n".join([" ".join(more), *help_lines] if more else help_lines)

@@ -92,15 +92,22 @@ def test_a_run_that_is_short_of_memory_says_where_and_what_it_keeps(found: Any) 
     assert short["threads"] == []
 
 
-def test_pictures_are_prepared_once_and_trained_on(found: Any) -> None:
+def test_folders_are_prepared_once_each_at_its_size_and_trained_on(found: Any) -> None:
     prepared = found["prepared"]
     assert prepared["announced"] == ["preparing 0"] * 4
     assert prepared["announced_again"] == 0
     assert prepared["same_place"]
-    assert prepared["cached"] == 8, "a file of its picture and one of its caption for each of four"
+    # Pictures of the first folder at the size of the profile, those of the second at its own, and five frames of its
+    # clip, which the autoencoder makes two of.
+    assert prepared["cached"] == [[["1x32x32", 4]], [["1x8x12", 1]], [["2x8x12", 1]]]
+    assert prepared["frames"] == 5
     assert prepared["captions"] == ["Blob, picture 0", "Blob, picture 1", "Blob, picture 2", "glass"]
     assert prepared["end"] == "done"
-    assert len(prepared["losses"]) == 2
+    assert prepared["num_steps"] == 12
+
+
+def test_a_folder_that_counts_twice_is_trained_on_twice_as_often(found: Any) -> None:
+    assert found["prepared"]["steps_an_epoch"] == 4 * 2 / 2 + 2, "batches of two, of items of one folder and kind"
 
 
 def test_a_sample_with_further_loras_leaves_nothing_of_them_behind(found: Any) -> None:

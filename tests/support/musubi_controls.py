@@ -23,6 +23,7 @@ from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.families import FAMILIES
 from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready
+from diffusionforce.job import Profile
 
 KONTEXT = FAMILIES["flux1-kontext"]
 
@@ -35,6 +36,12 @@ class Means(torch.nn.Module):
     def encode(self, pictures: torch.Tensor) -> torch.Tensor:
         """(B, 3, H, W) -> (B, 16, H/8, W/8)"""
         return torch.nn.functional.avg_pool2d(pictures.mean(1, keepdim=True), 8).expand(-1, 16, -1, -1)
+
+
+def _profile(folder: Path, pictures: Path) -> Profile:
+    profile = small_job(folder, dataset_dir=pictures).profile
+    model = profile.model.model_copy(update={"engine": "musubi", "family": KONTEXT.name})
+    return profile.model_copy(update={"model": model})
 
 
 def main() -> None:
@@ -52,7 +59,7 @@ def main() -> None:
     preparation = Preparation(
         ready=Ready(family=KONTEXT, files=files, file_precision="bf16"),
         dataset=read_folder(pictures),
-        profile=small_job(folder, dataset_dir=pictures).profile,
+        profile=_profile(folder, pictures),
         picture_device="cpu",
         caption_device="cpu",
         announce=lambda message: None,
@@ -61,7 +68,7 @@ def main() -> None:
     captions: Any = importlib.import_module("musubi_tuner.flux_kontext_cache_text_encoder_outputs")
     with mock.patch.object(tools, "load_ae", lambda *_, **__: Means()), mock.patch.object(captions, "main"):
         config = preparation.run()
-    cached = sorted((config.parent / "cache").glob("*.safetensors"))
+    cached = sorted((config.parent / "0" / "cache").glob("*.safetensors"))
     answer = [
         {name: [*tensor.shape, tensor.float().mean().item()] for name, tensor in load_file(path).items()}
         for path in cached

@@ -5,6 +5,7 @@
 prints one JSON object.
 """
 
+import argparse
 import dataclasses
 import importlib
 import inspect
@@ -12,6 +13,7 @@ import json
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,21 +24,24 @@ from accelerate.state import AcceleratorState
 from PIL import Image
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from tests.support.broken_dataset import clip
 from tests.support.jobs import picture_folder, small_job
 from tests.support.musubi_families import FAMILIES, write_caches
 from tests.support.musubi_process import import_on_processor
 
 from diffusionforce.datasets import read_folder
+from diffusionforce.datasets.sets import DatasetSet, SetFolder, write_set
+from diffusionforce.engines.intakes import intake_of
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready
-from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.musubi.training import Training
 from diffusionforce.engines.plans import DevicePlan, RunPlan
 from diffusionforce.errors import CardMemoryError, ProfileError
 from diffusionforce.job import Job, changed
+from diffusionforce.runs import require_resumable
 from diffusionforce.wire import Message, Step
 
 TINY = FAMILIES["wan21"]
@@ -270,7 +275,7 @@ def goes_on(job: Job, state: Path, *, num_steps: int) -> str:
     """What is said of a job of so many steps that goes on from a state; empty if nothing."""
     profile = changed(job.profile, {"training.steps": num_steps}, origin="test")
     try:
-        require_state(job.model_copy(update={"profile": profile, "resume": state}))
+        require_resumable(job.model_copy(update={"profile": profile, "resume": state}))
     except ProfileError as error:
         return error.sentence
     return ""
@@ -328,20 +333,34 @@ def with_lora(runs: Runs, folder: Path, ours: Folders) -> dict[str, Any]:
 
 
 def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
-    """Pictures and captions made ready by the engine's own programs, twice, and trained on."""
+    """Two folders made ready by the engine's own programs, twice, and trained on.
+
+    One holds pictures that count twice, the other is trained larger, a clip beside a picture.
+    """
     pictures = picture_folder(folder / "mine")
     Image.new("RGBA", (80, 64), (9, 9, 9, 0)).save(pictures / "see through.png")
     (pictures / "see through.txt").write_text("glass", encoding="utf-8")
+    larger = picture_folder(folder / "[sks] larger", num_pictures=1)
+    clip(larger / "dance.mp4", num_frames=16, size=(160, 90), fps=32)
+    (larger / "dance.txt").write_text("a dance", encoding="utf-8")
+    both = folder / "set"
+    folders = (
+        SetFolder(path=str(pictures), repeats=2),
+        SetFolder(path=str(larger), width=96, height=64, frames=5),
+    )
+    write_set(both, DatasetSet(title="Both", folders=folders))
     files = {role: folder / f"{role}.bin" for role in ("vae", "t5")}
     for path in files.values():
         path.touch()
     wishes = Wishes()
+    model = runs.job.profile.model.model_copy(update={"engine": "musubi", "family": FAMILY.name})
+    profile = runs.job.profile.model_copy(update={"model": model})
 
     def prepare() -> Path:
         return Preparation(
             ready=Ready(family=FAMILY, files=files, file_precision="fp32"),
-            dataset=read_folder(pictures),
-            profile=runs.job.profile,
+            dataset=read_folder(both, intake=intake_of(profile)),
+            profile=profile,
             picture_device="cpu",
             caption_device="cpu",
             announce=wishes.report,
@@ -351,16 +370,35 @@ def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
     announced = kinds(wishes)
     again = prepare()
     steps = Wishes()
-    end, _ = runs.train(steps, dataset_config=str(config), max_train_steps=2, sample_at_first=False)
+    end, _ = runs.train(steps, dataset_config=str(config), max_train_steps=12, sample_at_first=False)
     return {
         "announced": announced,
         "announced_again": len(kinds(wishes)) - len(announced),
         "same_place": config == again,
-        "cached": len(list((config.parent / "cache").glob("*.safetensors"))),
-        "captions": sorted(path.read_text(encoding="utf-8") for path in config.parent.glob("*.txt")),
+        "cached": [_cached(config.parent / name) for name in ("0", "1", "2")],
+        "captions": sorted(path.read_text(encoding="utf-8") for path in (config.parent / "0").glob("*.txt")),
+        "frames": len(list((config.parent / "2" / "00000").glob("*.png"))),
         "end": end.kind,
-        "losses": losses(steps),
+        "num_steps": len(losses(steps)),
+        "steps_an_epoch": _steps_an_epoch(config),
     }
+
+
+def _steps_an_epoch(config: Path) -> int:
+    """How many batches the engine makes of the prepared folders in one pass over the data."""
+    tools: Any = importlib.import_module("musubi_tuner.dataset.config_utils")
+    blueprint = tools.BlueprintGenerator(tools.ConfigSanitizer()).generate(
+        tools.load_user_config(str(config)), argparse.Namespace(), architecture="wan"
+    )
+    return len(tools.generate_dataset_group_by_blueprint(blueprint.dataset_group, training=True))
+
+
+def _cached(source: Path) -> list[list[Any]]:
+    """The latents of a source: how many files have which shape."""
+    found = Counter(
+        name.split("_")[1] for path in (source / "cache").glob("*_wan.safetensors") for name in load_file(path)
+    )
+    return [[shape, number] for shape, number in sorted(found.items())]
 
 
 def vanilla(runs: Runs, folder: Path, ours: Folders) -> dict[str, Any]:

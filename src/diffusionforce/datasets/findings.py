@@ -1,147 +1,16 @@
-"""Every kind of finding: what to do about it, in which words, and which repair is offered.
+"""Every kind of finding, grouped by what it asks of the user.
 
-Findings are grouped by what they ask of the user: files that are left out of training, things worth fixing, and
-things that are only good to know.
+There are files that are left out of training, things worth fixing, and things that are only good to know.
 """
 
-from dataclasses import dataclass
-
+from diffusionforce.datasets.kinds import Kind
+from diffusionforce.datasets.left_out_kinds import LEFT_OUT
 from diffusionforce.datasets.records import Group
 
+__all__ = ["GROUPS", "KINDS", "ORDER", "Kind"]
+
 GROUPS: tuple[Group, ...] = ("left_out", "fix", "note")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Kind:
-    """One kind of finding.
-
-    Attributes:
-        key: Its name in records.
-        group: What it asks of the user.
-        title: What is found, of one file and of `{n}` files.
-        meaning: What it does to the training, or what to do.
-        repair: Key of the repair that cures it, empty for none; see `repairs.REPAIRS`.
-        action: Words for the button that repairs.
-    """
-
-    key: str
-    group: Group
-    title: tuple[str, str]
-    meaning: str
-    repair: str = ""
-    action: str = ""
-
-    def heading(self, num_files: int) -> str:
-        """Return the title for a number of files."""
-        one, many = self.title
-        return one if num_files == 1 else many.format(n=f"{num_files:,}")
-
-
-_ALL = (
-    Kind(
-        key="truncated",
-        group="left_out",
-        title=("1 picture ends early", "{n} pictures end early"),
-        meaning="The rest of the file is missing. Copy it again from where it came, or set it aside.",
-        repair="set_aside",
-        action="Set aside",
-    ),
-    Kind(
-        key="broken",
-        group="left_out",
-        title=("1 file is damaged", "{n} files are damaged"),
-        meaning="Not readable to the end. Copy again from where it came, or set aside.",
-        repair="set_aside",
-        action="Set aside",
-    ),
-    Kind(
-        key="empty_file",
-        group="left_out",
-        title=("1 file is empty", "{n} files are empty"),
-        meaning="Most likely a copy that was broken off. Copy again, or set aside.",
-        repair="set_aside",
-        action="Set aside",
-    ),
-    Kind(
-        key="not_a_picture",
-        group="left_out",
-        title=("1 file is no picture", "{n} files are no pictures"),
-        meaning="The name says picture, the content does not.",
-        repair="set_aside",
-        action="Set aside",
-    ),
-    Kind(
-        key="too_large",
-        group="left_out",
-        title=("1 picture has too many pixels", "{n} pictures have too many pixels"),
-        meaning="More than 250 million are not opened. Make it smaller in another program, or set it aside.",
-        repair="set_aside",
-        action="Set aside",
-    ),
-    Kind(
-        key="convertible",
-        group="left_out",
-        title=("1 picture is of a type that is not trained on", "{n} pictures are of a type that is not trained on"),
-        meaning="Saved as PNG they can be: the first picture of each file.",
-        repair="save_as_png",
-        action="Save as PNG",
-    ),
-    Kind(
-        key="unsupported",
-        group="left_out",
-        title=("1 file is of a type that is not supported", "{n} files are of a type that is not supported"),
-        meaning="Save as PNG or JPEG in another program, or set aside.",
-        repair="set_aside",
-        action="Set aside",
-    ),
-    Kind(
-        key="clip",
-        group="left_out",
-        title=("1 clip is left out", "{n} clips are left out"),
-        meaning="This version trains on pictures. The first frame of a clip can be saved as one.",
-        repair="save_first_frame",
-        action="Save first frames",
-    ),
-    Kind(
-        key="caption_name",
-        group="left_out",
-        title=("1 caption is spelt unlike its picture", "{n} captions are spelt unlike their pictures"),
-        meaning="Capitals count in file names, so the picture goes without.",
-        repair="rename_caption",
-        action="Rename",
-    ),
-    Kind(
-        key="no_caption",
-        group="left_out",
-        title=("1 picture has no caption", "{n} pictures have no caption"),
-        meaning="Without one a picture is not trained on. Write what it shows, or start with the trigger word.",
-        repair="write_caption",
-        action="Use the trigger word",
-    ),
-    Kind(
-        key="empty_caption",
-        group="left_out",
-        title=("1 caption is empty", "{n} captions are empty"),
-        meaning="The picture is not trained on. Write what it shows, or start with the trigger word.",
-        repair="write_caption",
-        action="Use the trigger word",
-    ),
-    Kind(
-        key="unreadable_caption",
-        group="left_out",
-        title=("1 caption cannot be read as text", "{n} captions cannot be read as text"),
-        meaning="The picture is not trained on. Write a new caption, or start with the trigger word.",
-        repair="write_caption",
-        action="Use the trigger word",
-    ),
-    Kind(
-        key="odd_name",
-        group="left_out",
-        title=("1 file name is not UTF-8 text", "{n} file names are not UTF-8 text"),
-        meaning="Most programs cannot open such a file. Give it a name of plain letters.",
-        repair="rename_readably",
-        action="Rename",
-    ),
+_OTHERS = (
     Kind(
         key="duplicate",
         group="fix",
@@ -215,6 +84,34 @@ _ALL = (
         action="Set aside",
     ),
     Kind(
+        key="clip_slow",
+        group="fix",
+        title=("1 clip has few frames a second", "{n} clips have few frames a second"),
+        meaning="The model takes more, so what moves in it is learned too fast. Save it with more, or set it aside.",
+        repair="set_aside",
+        action="Set aside",
+    ),
+    Kind(
+        key="unpaired_control",
+        group="fix",
+        title=("1 control picture belongs to no picture", "{n} control pictures belong to no picture"),
+        meaning="Nothing is made from it. Give it the name of its picture, or set it aside.",
+        repair="set_aside",
+        action="Set aside",
+    ),
+    Kind(
+        key="many_controls",
+        group="note",
+        title=("1 picture is made from several", "{n} pictures are made from several"),
+        meaning="The chosen model takes one: the first is used.",
+    ),
+    Kind(
+        key="control_missing",
+        group="note",
+        title=("1 picture is made from nothing", "{n} pictures are made from nothing"),
+        meaning="The others have a control picture. The model is trained on both kinds.",
+    ),
+    Kind(
         key="rotated",
         group="note",
         title=("1 photo is turned by EXIF", "{n} photos are turned by EXIF"),
@@ -263,5 +160,6 @@ _ALL = (
         action="Shorten",
     ),
 )
+_ALL = (*LEFT_OUT, *_OTHERS)
 KINDS = {kind.key: kind for kind in _ALL}
 ORDER = {kind.key: position for position, kind in enumerate(_ALL)}

@@ -4,123 +4,175 @@ A file that cannot be used is left out and reported, never silently skipped and 
 folder with nothing left to train on is refused. Nothing in the folder is written to.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from diffusionforce.datasets.captions import read_caption
-from diffusionforce.datasets.pictures import load_rgb, upright_size_px
-from diffusionforce.datasets.sets import is_set, read_set
+from diffusionforce.datasets.captions import CAPTION_SUFFIX
+from diffusionforce.datasets.controls import Pairing, control_dir, find_pairing
+from diffusionforce.datasets.intake import PICTURES, Intake
+from diffusionforce.datasets.items import Finding, Item, notes_on_names, read_caption_of, read_clip, read_picture
+from diffusionforce.datasets.listing import folder_files, is_utf8, readable_path, require_utf8
+from diffusionforce.datasets.media_types import CLIP_SUFFIXES, OTHER_MEDIA_SUFFIXES, PICTURE_SUFFIXES
+from diffusionforce.datasets.pictures import load_rgb
+from diffusionforce.datasets.sets import SetFolder, is_set, read_set
 from diffusionforce.errors import DatasetError
 
-PICTURE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".avif"})
-OTHER_MEDIA_SUFFIXES = frozenset({".gif", ".heic", ".heif", ".svg", ".psd", ".jxl", ".mp4", ".mov", ".webm", ".mkv"})
-"""Pictures and clips that are not trained on, and are named instead of ignored."""
-CONVERTIBLE_SUFFIXES = frozenset({".gif"})
-"""Those among them that Pillow reads, so that they can be saved as PNG."""
-MIN_SIDE_PX = 64
-MAX_SIDE_RATIO = 4
+__all__ = ["Dataset", "Finding", "Item", "Part", "read_folder"]
+
 _EXPECTED = "Training needs pictures (PNG, JPEG, WebP, ...) with a caption in a .txt file of the same name beside each."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Item:
-    """A picture and its caption.
+class Part:
+    """One folder of a dataset.
 
     Attributes:
-        picture: Path of the picture.
-        caption: Its caption, one line, not empty.
-        width: Width in pixels, upright.
-        height: Height in pixels, upright.
+        folder: Where it is, how often it counts, and at which size it is trained.
+        items: What is trained on of it, each once, in order of name.
     """
 
-    picture: Path
-    caption: str
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """Something about one file that the user should know.
-
-    Attributes:
-        path: The file.
-        sentence: What is wrong with it.
-        hint: What to do.
-        left_out: Whether the picture is not trained on because of it.
-    """
-
-    path: Path
-    sentence: str
-    hint: str
-    left_out: bool
+    folder: SetFolder
+    items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What a folder holds: the items to train on, in order of name, and what was found on the way."""
+    """What is trained on, and what was found on the way.
+
+    Attributes:
+        root: The folder, or the set of folders.
+        items: The items in order, those of each folder as many times as it counts.
+        findings: What the user should know.
+        parts: The folders that it consists of.
+    """
 
     root: Path
     items: tuple[Item, ...]
     findings: tuple[Finding, ...]
+    parts: tuple[Part, ...]
 
 
-def read_folder(root: Path, *, decode: bool = True, progress: Callable[[int, int], None] | None = None) -> Dataset:
+def read_folder(
+    root: Path,
+    *,
+    decode: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    intake: Intake = PICTURES,
+) -> Dataset:
     """Read a dataset folder. Every picture is decoded once, so that a damaged one is found before training.
 
     Args:
         root: The folder; its subfolders are not read. One that stands for a set is read as the set's folders.
         decode: Whether to decode the pictures; without, only their headers are read, which is quick.
         progress: Called with the number of pictures done and their total.
+        intake: What the model takes; clips are left out where it takes none.
 
     Raises:
         DatasetError: The folder is not there, cannot be read, or has nothing to train on.
     """
-    if is_set(root):
-        return _read_set(root, decode=decode, progress=progress)
-    files, findings = _files(root)
-    pictures = [path for path in files if path.suffix.lower() in PICTURE_SUFFIXES]
-    if not pictures:
-        raise DatasetError(f"{root} has no pictures.", hint=_nothing_here_hint(root, files))
-    captions = {path.stem: path for path in files if path.suffix.lower() == ".txt"}
-    if not any(path.stem in captions for path in pictures):
-        raise DatasetError(f"{root} has {_count(pictures, 'picture')} but no captions.", hint=_EXPECTED)
-    findings += _notes(files, pictures)
-    items: list[Item] = []
-    for done, picture in enumerate(pictures, start=1):
-        try:
-            items.append(_item(picture, captions.get(picture.stem), findings, decode=decode))
-        except DatasetError as error:
-            findings.append(Finding(path=picture, sentence=error.sentence, hint=error.hint, left_out=True))
-        if progress is not None:
-            progress(done, len(pictures))
-    if not items:
-        raise DatasetError(
-            f"{root} has nothing to train on: none of its {_count(pictures, 'picture')} can be used.",
-            hint=" ".join(finding.sentence for finding in findings[:3]) + f" {_EXPECTED}",
-        )
-    return Dataset(root=root, items=tuple(items), findings=tuple(findings))
-
-
-def _read_set(root: Path, *, decode: bool, progress: Callable[[int, int], None] | None) -> Dataset:
-    """Read the folders of a set; the items of each come as many times as it counts."""
-    folders = read_set(root).folders
-    counts = [sum(path.suffix.lower() in PICTURE_SUFFIXES for path in folder_files(Path(f.path))[0]) for f in folders]
-    items: list[Item] = []
+    require_utf8(root)
+    folders = read_set(root).folders if is_set(root) else (SetFolder(path=str(root)),)
+    listings = [_Listing.of(folder, intake) for folder in folders]
+    total = sum(len(listing.media) for listing in listings)
+    parts: list[Part] = []
     findings: list[Finding] = []
-    for index, folder in enumerate(folders):
-        before = sum(counts[:index])
+    done = 0
+    for listing in listings:
 
-        def tell(done: int, _total: int, *, before: int = before) -> None:
+        def tell(in_folder: int, *, before: int = done) -> None:
             if progress is not None:
-                progress(before + done, sum(counts))
+                progress(before + in_folder, total)
 
-        dataset = read_folder(Path(folder.path), decode=decode, progress=tell)
-        items += dataset.items * folder.repeats
-        findings += dataset.findings
-    return Dataset(root=root, items=tuple(items), findings=tuple(findings))
+        items = listing.read(findings, decode=decode, tell=tell)
+        parts.append(Part(folder=listing.folder, items=tuple(items)))
+        done += len(listing.media)
+    return Dataset(
+        root=root,
+        items=tuple(item for part in parts for item in part.items * part.folder.repeats),
+        findings=tuple(findings),
+        parts=tuple(parts),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listing:
+    """The files of one folder, before they are read."""
+
+    folder: SetFolder
+    intake: Intake
+    files: list[Path]
+    odd: list[Finding]
+    media: list[Path]
+
+    @classmethod
+    def of(cls, folder: SetFolder, intake: Intake) -> "_Listing":
+        """List a folder.
+
+        Raises:
+            DatasetError: The folder is not there, cannot be read, or holds nothing that the model takes.
+        """
+        root = Path(folder.path)
+        files, odd = _files(root)
+        taken = PICTURE_SUFFIXES | CLIP_SUFFIXES if intake.takes_clips else PICTURE_SUFFIXES
+        media = [path for path in files if path.suffix.lower() in taken]
+        if not media:
+            raise DatasetError(f"{root} has no pictures.", hint=_nothing_here_hint(root, files))
+        return cls(folder=folder, intake=intake, files=files, odd=odd, media=media)
+
+    def read(self, findings: list[Finding], *, decode: bool, tell: Callable[[int], None]) -> list[Item]:
+        """Read its pictures and clips, and add what is found.
+
+        Raises:
+            DatasetError: There are no captions, or nothing can be used.
+        """
+        root = Path(self.folder.path)
+        captions = {path.stem: path for path in self.files if path.suffix.lower() == CAPTION_SUFFIX}
+        if not any(path.stem in captions for path in self.media):
+            raise DatasetError(f"{root} has {_count(self.media, 'picture')} but no captions.", hint=_EXPECTED)
+        mine = [*self.odd, *notes_on_names(self.files, self.media)]
+        stems = [path.stem for path in self.media]
+        pairing = find_pairing(root, intake=self.intake, chosen=self.folder.controls, stems=stems)
+        frames = self.intake.frames_of(self.folder.frames)
+        items: list[Item] = []
+        for done, path in enumerate(self.media, start=1):
+            try:
+                caption = read_caption_of(path, captions.get(path.stem), mine)
+                item = (
+                    read_clip(path, caption, self.intake, frames)
+                    if path.suffix.lower() in CLIP_SUFFIXES
+                    else read_picture(path, caption, mine, decode=decode)
+                )
+                items.append(self._with_controls(item, pairing, decode=decode))
+            except DatasetError as error:
+                mine.append(Finding(path=path, sentence=error.sentence, hint=error.hint, left_out=True))
+            tell(done)
+        if not items:
+            raise DatasetError(
+                f"{root} has nothing to train on: none of its {_count(self.media, 'picture')} can be used.",
+                hint=" ".join(finding.sentence for finding in mine[:3]) + f" {_EXPECTED}",
+            )
+        findings += mine
+        return items
+
+    def _with_controls(self, item: Item, pairing: Pairing | None, *, decode: bool) -> Item:
+        """Give a picture what it is made from.
+
+        Raises:
+            DatasetError: It has none and needs one, or one of them is damaged.
+        """
+        found = pairing.of(item.picture) if pairing is not None else ()
+        if item.is_clip:
+            return item
+        if not found and self.intake.controls == "needed":
+            raise DatasetError(
+                f"{item.picture.name} has no control picture.",
+                hint=f"Put what it is made from into {control_dir(item.picture.parent, self.folder.controls)}, under "
+                "the name of the picture.",
+            )
+        for control in found if decode else ():
+            load_rgb(control)
+        return replace(item, controls=found[: self.intake.max_controls or None])
 
 
 def _files(root: Path) -> tuple[list[Path], list[Finding]]:
@@ -129,7 +181,7 @@ def _files(root: Path) -> tuple[list[Path], list[Finding]]:
     findings = [
         Finding(
             path=path,
-            sentence=f"The name of {_readable(Path(path.name))} is not UTF-8 text.",
+            sentence=f"The name of {readable_path(Path(path.name))} is not UTF-8 text.",
             hint="Rename the file.",
             left_out=True,
         )
@@ -138,46 +190,8 @@ def _files(root: Path) -> tuple[list[Path], list[Finding]]:
     return files, findings
 
 
-def folder_files(root: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of a folder in order of name, and those apart whose name is not UTF-8 text.
-
-    Files whose name begins with a dot belong to the system, like the `._x.png` that macOS leaves, and are passed over.
-
-    Raises:
-        DatasetError: The folder is not there or cannot be read.
-    """
-    if not _is_utf8(root):
-        raise DatasetError(
-            f"The path of the dataset folder {_readable(root)} is not UTF-8 text.", hint="Rename the folder."
-        )
-    try:
-        found = sorted(path for path in root.iterdir() if path.is_file() and not path.name.startswith("."))
-    except FileNotFoundError:
-        raise DatasetError(
-            f"The dataset folder {root} is not there.", hint="Check the path. Was it moved or renamed?"
-        ) from None
-    except NotADirectoryError:
-        raise DatasetError(f"{root} is a file, not a folder.", hint="Name the folder that it lies in.") from None
-    except OSError as error:
-        raise DatasetError(f"The dataset folder {root} cannot be read: {error.strerror}.") from error
-    return [path for path in found if _is_utf8(path)], [path for path in found if not _is_utf8(path)]
-
-
-def _is_utf8(path: Path) -> bool:
-    """Tell whether a path can be written to a file; Python stands odd bytes of a name in for by half characters."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _readable(path: Path) -> str:
-    return str(path).encode(errors="backslashreplace").decode()
-
-
 def _nothing_here_hint(root: Path, files: list[Path]) -> str:
-    below = (path for path in sorted(root.iterdir()) if path.is_dir() and _is_utf8(path))
+    below = (path for path in sorted(root.iterdir()) if path.is_dir() and is_utf8(path))
     example = next((path for path in below if _holds_pictures(path)), None)
     if example is not None:
         return f"Pictures in subfolders are not read; choose one of them, for example {example}. {_EXPECTED}"
@@ -190,72 +204,6 @@ def _holds_pictures(folder: Path) -> bool:
         return any(path.suffix.lower() in PICTURE_SUFFIXES for path in folder.iterdir())
     except OSError:
         return False
-
-
-def _notes(files: list[Path], pictures: list[Path]) -> Iterator[Finding]:
-    """Yield what the names of the files alone tell: unsupported types, captions of nothing, shared captions."""
-    stems = Counter(path.stem for path in pictures)
-    for path in files:
-        if path.suffix.lower() in OTHER_MEDIA_SUFFIXES:
-            yield Finding(
-                path=path, sentence=f"{path.name} is not supported.", hint="Save it as PNG or JPEG.", left_out=True
-            )
-        elif path.suffix.lower() == ".txt" and path.stem not in stems:
-            yield Finding(
-                path=path,
-                sentence=f"{path.name} belongs to no picture.",
-                hint="Give it the name of its picture, capitals included.",
-                left_out=False,
-            )
-    for stem, count in stems.items():
-        if count > 1:
-            same = [path for path in pictures if path.stem == stem]
-            names = " and ".join(path.name for path in same)
-            yield Finding(
-                path=same[0],
-                sentence=f"{names} share one caption.",
-                hint="Rename one of them if that is not meant.",
-                left_out=False,
-            )
-
-
-def _item(picture: Path, caption_file: Path | None, findings: list[Finding], *, decode: bool) -> Item:
-    if caption_file is None:
-        raise DatasetError(f"{picture.name} has no caption.", hint=f"Write one into {picture.stem}.txt beside it.")
-    caption = read_caption(caption_file)
-    if not caption.text:
-        raise DatasetError(f"The caption of {picture.name} is empty.", hint=f"Write one into {caption_file.name}.")
-    if caption.encoding != "utf-8":
-        findings.append(
-            Finding(
-                path=caption_file,
-                sentence=f"{caption_file.name} was read as {caption.encoding}.",
-                hint="Save it as UTF-8 if letters look wrong.",
-                left_out=False,
-            )
-        )
-    width, height = load_rgb(picture).size if decode else upright_size_px(picture)
-    findings += _about_size(picture, width, height)
-    return Item(picture=picture, caption=caption.text, width=width, height=height)
-
-
-def _about_size(picture: Path, width: int, height: int) -> Iterator[Finding]:
-    size = f"{width} x {height} pixels"
-    short, long = sorted((width, height))
-    if short < MIN_SIDE_PX:
-        yield Finding(
-            path=picture,
-            sentence=f"{picture.name} has only {size}, which teaches blur.",
-            hint=f"Use a picture of {MIN_SIDE_PX} pixels or more on each side.",
-            left_out=False,
-        )
-    if long > MAX_SIDE_RATIO * short:
-        yield Finding(
-            path=picture,
-            sentence=f"{picture.name} is very long ({size}); most of it is cut off for training.",
-            hint="Crop it to its subject.",
-            left_out=False,
-        )
 
 
 def _count(things: list[Path], word: str) -> str:

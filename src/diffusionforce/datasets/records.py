@@ -8,9 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from diffusionforce.datasets.intake import Controls
 from diffusionforce.wire.messages import Failed, Record
 
-Media = Literal["picture", "clip", "caption", "other"]
+Media = Literal["picture", "clip", "caption", "control", "other"]
+"""`control` is what a picture is made from; `other` is of a type that is not trained on."""
 Group = Literal["left_out", "fix", "note"]
 
 
@@ -37,11 +39,20 @@ class FileFacts(Record):
     """What the content is, for example `JPEG`; empty where nobody knows it."""
     num_frames: int = 1
     duration_s: float = 0.0
+    fps: float = 0.0
+    """Frames a second of a clip."""
     caption: str = ""
     caption_file: str = ""
     """Name of the file with the caption; empty where there is none."""
+    controls: tuple[str, ...] = ()
+    """What it is made from: names within the folder, or whole paths."""
     is_used: bool = False
     """Whether it is trained on."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts among the pictures and clips of the folder, trained on or not."""
+        return self.media in {"picture", "clip", "other"}
 
 
 class FileFinding(Record):
@@ -63,9 +74,15 @@ class Checked(Record):
     kind: Literal["checked"] = "checked"
     root: str
     num_media: int
-    """Pictures and clips."""
+    """Pictures and clips, those of types that are not trained on included."""
     num_used: int
     duration_s: float
+    frames_per_second: float = 0.0
+    """Speed that clips are trained at; 0 where the model takes none."""
+    num_frames: int = 0
+    """Frames of a clip that are trained on."""
+    controls: Controls = "used"
+    """What the model does with control pictures."""
 
 
 CheckRecord = Checking | FileFacts | FileFinding | Checked

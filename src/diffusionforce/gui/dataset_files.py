@@ -41,7 +41,8 @@ class TakenIn:
 
 def list_files(library: DatasetLibrary, choice: str) -> Opened:
     """Return folders, names and repairs of a dataset; on a thread, because a folder may be far away."""
-    from diffusionforce.datasets.folder import OTHER_MEDIA_SUFFIXES, PICTURE_SUFFIXES, folder_files  # noqa: PLC0415
+    from diffusionforce.datasets.listing import folder_files  # noqa: PLC0415
+    from diffusionforce.datasets.media_types import OTHER_MEDIA_SUFFIXES, PICTURE_SUFFIXES  # noqa: PLC0415
     from diffusionforce.datasets.repairs import Workshop  # noqa: PLC0415
 
     folders = library.folders(choice)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from diffusionforce.datasets import Finding, read_folder
 from diffusionforce.engines.contract import Datasets
+from diffusionforce.engines.intakes import intake_of
 from diffusionforce.errors import DiskError, RunFolderError, UserError
 from diffusionforce.job import Job, Profile
 from diffusionforce.runs import RunFolder
@@ -25,9 +26,10 @@ def check(job: Job) -> Datasets:
         UserError: The first problem; the hint names the others.
     """
     problems: list[UserError] = []
-    training = _tried(problems, lambda: read_folder(job.dataset_dir))
+    intake = intake_of(job.profile)
+    training = _tried(problems, lambda: read_folder(job.dataset_dir, intake=intake))
     held_out_dir = job.held_out_dir
-    held_out = _tried(problems, lambda: read_folder(held_out_dir)) if held_out_dir is not None else None
+    held_out = _tried(problems, lambda: read_folder(held_out_dir, intake=intake)) if held_out_dir is not None else None
     _tried(problems, lambda: RunFolder.check(job.run_dir))
     _tried(problems, lambda: check_free_space(job))
     if training is None or problems:

@@ -8,7 +8,7 @@ from PIL import Image
 from tests.support import broken_dataset
 from tests.support.broken_dataset import save
 
-from diffusionforce.datasets import check, looking, read_folder
+from diffusionforce.datasets import looking, media_looks, read_folder
 from diffusionforce.datasets.check import Report, check_folder
 from diffusionforce.datasets.findings import GROUPS, KINDS
 from diffusionforce.datasets.records import Checking, FileFinding, read_record
@@ -187,7 +187,7 @@ def test_only_what_has_changed_is_looked_at_again(tmp_path: Path, monkeypatch: p
         looked.append(path.name)
         return looking.look_at_picture(path)
 
-    monkeypatch.setattr(check, "look_at_picture", look)
+    monkeypatch.setattr(media_looks, "look_at_picture", look)
     save(root / "good_1.png", 77)
     (root / "good_2.png").unlink()
     again = check_folder(root, kept=kept)

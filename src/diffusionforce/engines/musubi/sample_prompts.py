@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from diffusionforce.datasets import read_folder
-from diffusionforce.engines.musubi.controls import controls_of
 from diffusionforce.engines.musubi.families import Family
 from diffusionforce.errors import DatasetError, ProfileError
 from diffusionforce.job import Profile
@@ -104,12 +103,13 @@ def _made_from(dataset_dir: Path, *, family: Family) -> dict[str, Any]:
     if family.sample_inputs == "prompt":
         return {}
     try:
-        first = read_folder(dataset_dir, decode=False).items[0].picture
+        items = read_folder(dataset_dir, decode=False).items
     except DatasetError:
         return {}
     if family.sample_inputs == "picture":
-        return {"image_path": str(first)}
-    return {"control_image_path": [str(control) for control in controls_of(first)]}
+        return {"image_path": str(items[0].picture)}
+    first = next((item for item in items if item.controls), items[0])
+    return {"control_image_path": [str(control) for control in first.controls]}
 
 
 def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[str, Any]:

@@ -1,0 +1,125 @@
+"""A dataset laid out for the engine: what goes into which of its datasets, and at which size."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from tests.support.broken_dataset import clip
+from tests.support.jobs import picture_folder
+
+from diffusionforce.datasets import read_folder
+from diffusionforce.datasets.intake import Intake
+from diffusionforce.datasets.sets import DatasetSet, SetFolder, write_set
+from diffusionforce.engines.intakes import intake_of
+from diffusionforce.engines.musubi.families import FAMILIES
+from diffusionforce.engines.musubi.staging import Source, cropped, largest, sources_of
+from diffusionforce.job import builtin_profiles, read_profile
+
+USUAL = (64, 64)
+VIDEO = Intake(frames_per_second=16.0, num_frames=9, controls="ignored")
+
+
+def staged(root: Path, intake: Intake) -> list[Source]:
+    return sources_of(read_folder(root, intake=intake), usual_size=USUAL, intake=intake)
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Path:
+    """Two folders as a set: one at the usual size, one that counts three times and is trained larger."""
+    first, second = picture_folder(tmp_path / "first"), picture_folder(tmp_path / "[sks] girl", num_pictures=2)
+    folders = (SetFolder(path=str(first)), SetFolder(path=str(second), repeats=3, width=96, height=128, frames=5))
+    write_set(tmp_path / "set", DatasetSet(title="Both", folders=folders))
+    return tmp_path / "set"
+
+
+def test_every_folder_is_a_dataset_of_its_own_size_and_weight(both: Path, tmp_path: Path) -> None:
+    one, other = staged(both, Intake())
+    assert one.table(tmp_path / "0") == {
+        "image_directory": str(tmp_path / "0"),
+        "cache_directory": str(tmp_path / "0" / "cache"),
+        "num_repeats": 1,
+        "resolution": [64, 64],
+    }
+    assert (len(other.items), other.table(tmp_path)["num_repeats"], other.table(tmp_path)["resolution"]) == (
+        2,
+        3,
+        [96, 128],
+    )
+    assert largest([one, other], usual_size=USUAL) == (96, 128, 1)
+
+
+def test_how_often_a_folder_counts_prepares_nothing_anew(both: Path) -> None:
+    before = [list(source.key_parts()) for source in staged(both, Intake())]
+    folders = [folder.model_copy(update={"repeats": 7}) for folder in read_folders(both)]
+    write_set(both, DatasetSet(title="Both", folders=tuple(folders)))
+    assert [list(source.key_parts()) for source in staged(both, Intake())] == before
+    write_set(both, DatasetSet(title="Both", folders=(folders[0], folders[1].model_copy(update={"width": 128}))))
+    assert [list(source.key_parts()) for source in staged(both, Intake())] != before
+
+
+def read_folders(root: Path) -> tuple[SetFolder, ...]:
+    return tuple(part.folder for part in read_folder(root).parts)
+
+
+def test_pictures_with_and_without_control_pictures_are_apart(tmp_path: Path) -> None:
+    root = picture_folder(tmp_path / "pictures")
+    (root / "control").mkdir()
+    for name in ("1.png", "1_2.png"):
+        Image.new("RGB", (32, 32)).save(root / "control" / name)
+    plain, changed = staged(root, Intake(controls="used"))
+    assert [source.kind for source in (plain, changed)] == ["pictures", "pictures with control pictures"]
+    changed.lay_out(tmp_path / "1")
+    assert sorted(path.name for path in (tmp_path / "1" / "control").iterdir()) == ["00000_0.png", "00000_1.png"]
+    assert changed.table(tmp_path / "1")["control_directory"] == str(tmp_path / "1" / "control")
+    assert "control_directory" not in plain.table(tmp_path)
+    (only,) = staged(root, Intake(controls="ignored"))
+    assert only.kind == "pictures"
+
+
+def test_clips_are_frames_at_the_speed_and_size_that_are_trained_on(tmp_path: Path) -> None:
+    root = tmp_path / "clips"
+    root.mkdir()
+    clip(root / "dance.mp4", num_frames=20, size=(80, 64), fps=32)
+    (root / "dance.txt").write_text('a "dance"', encoding="utf-8")
+    (source,) = staged(root, VIDEO)
+    source.lay_out(tmp_path / "0")
+    frames = sorted((tmp_path / "0" / "00000").iterdir())
+    assert len(frames) == source.frames == 9
+    with Image.open(frames[0]) as first:
+        assert first.size == USUAL
+    (line,) = (tmp_path / "0" / "clips.jsonl").read_text(encoding="utf-8").splitlines()
+    told: dict[str, Any] = json.loads(line)
+    assert told == {"video_path": str(tmp_path / "0" / "00000"), "caption": 'a "dance"'}
+    table = source.table(tmp_path / "0")
+    assert (table["target_frames"], table["frame_extraction"]) == ([9], "head")
+    assert largest([source], usual_size=USUAL) == (64, 64, 9)
+
+
+def test_what_is_cropped_away_lies_evenly_at_both_ends() -> None:
+    frame = Image.new("RGB", (300, 100), (255, 0, 0))
+    frame.paste((0, 0, 255), (100, 0, 200, 100))
+    middle = cropped(frame, (64, 64))
+    assert middle.getpixel((3, 32)) == middle.getpixel((60, 32)) == (0, 0, 255)
+
+
+@pytest.mark.parametrize(
+    ("name", "fps", "controls", "most"),
+    [
+        ("pocket-demo", 0, "ignored", 0),
+        ("wan21-14b", 16, "ignored", 0),
+        ("hunyuan-video", 24, "ignored", 0),
+        ("kontext-1024", 0, "needed", 1),
+        ("qwen-image-edit-2509", 0, "needed", 0),
+        ("klein-9b-1024", 0, "used", 0),
+        ("z-image-1024", 0, "ignored", 0),
+    ],
+)
+def test_what_a_model_takes(name: str, fps: float, controls: str, most: int) -> None:
+    intake = intake_of(read_profile(builtin_profiles()[name]))
+    assert (intake.frames_per_second, intake.controls, intake.max_controls) == (fps, controls, most)
+
+
+def test_every_model_that_takes_clips_makes_videos() -> None:
+    assert all(family.makes == "videos" for family in FAMILIES.values() if family.clip_fps)

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,8 +13,13 @@ from rich.text import Text
 
 from diffusionforce.cli.output import write_answer
 from diffusionforce.datasets.findings import GROUPS, KINDS
+from diffusionforce.datasets.intake import PICTURES, Intake
+from diffusionforce.datasets.listing import require_utf8
 from diffusionforce.datasets.records import Checking, FileFinding
-from diffusionforce.job import dataset_folder
+from diffusionforce.datasets.sets import MAX_FRAMES, SetFolder, is_set, read_set
+from diffusionforce.engines.intakes import intake_of
+from diffusionforce.errors import UserError
+from diffusionforce.job import dataset_folder, find_profile, read_profile
 from diffusionforce.runs import data_dir
 from diffusionforce.wire import to_json
 
@@ -34,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="folder of pictures with a .txt caption beside each")
     parser.add_argument("--all", action="store_true", help="name every file, not only the first few of each kind")
     parser.add_argument(
+        "--profile", metavar="NAME", help="check for the model of this profile: whether it takes clips, for example"
+    )
+    parser.add_argument("--frames", metavar="N", type=int, default=0, help="frames of a clip that are trained on")
+    parser.add_argument("--controls", metavar="DIR", default="", help="folder with what the pictures are made from")
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON record a line: progress, files, findings, and the end"
     )
     parser.set_defaults(execute=run)
@@ -43,32 +54,50 @@ def run(options: argparse.Namespace) -> int:
     """Check a folder, show what was found, and return the exit code.
 
     Raises:
-        UserError: The folder is not there or cannot be read.
+        UserError: The folder is not there or cannot be read, or there is no such profile.
     """
+    root = dataset_folder(options.folder)
+    intake = intake_of(read_profile(find_profile(options.profile))) if options.profile else PICTURES
+    folders = read_set(root).folders if is_set(root) else (_folder(root, options),)
+    reports = [_checked(folder, intake, options) for folder in folders]
+    is_left_out = any(KINDS[finding.what].group == "left_out" for report in reports for finding in report.findings)
+    return EXIT_LEFT_OUT if is_left_out or not all(report.num_media for report in reports) else EXIT_OK
+
+
+def _folder(root: Path, options: argparse.Namespace) -> SetFolder:
+    if not 0 <= options.frames <= MAX_FRAMES:
+        raise UserError(f"--frames is {options.frames}; it has to be from 0 to {MAX_FRAMES}.")
+    require_utf8(root)
+    return SetFolder(path=str(root), frames=options.frames, controls=options.controls)
+
+
+def _checked(folder: SetFolder, intake: Intake, options: argparse.Namespace) -> "Report":
+    """Check one folder, and show what was found."""
     # Not above: the other commands start without Pillow and NumPy.
     from diffusionforce.datasets.check import check_folder  # noqa: PLC0415
 
-    folder = dataset_folder(options.folder)
-    kept = data_dir() / "checks"
+    root, kept = Path(folder.path), data_dir() / "checks"
     if options.json:
-        report = check_folder(folder, progress=_write_progress, kept=kept)
+        report = check_folder(root, folder=folder, intake=intake, progress=_write_progress, kept=kept)
         assert report is not None
         for record in (*report.files, *report.findings, report.summary()):
             sys.stdout.buffer.write(to_json(record) + b"\n")
         sys.stdout.buffer.flush()
-    else:
-        console, told = Console(highlight=False), Console(stderr=True)
-        columns = (TextColumn("Checking"), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=told, transient=True, disable=not told.is_terminal) as bar:
-            task = bar.add_task("", total=None)
-            report = check_folder(
-                folder, progress=lambda at: bar.update(task, completed=at.done, total=at.total), kept=kept
-            )
-        assert report is not None
-        for line in _lines(report, num_names=sys.maxsize if options.all else MAX_NAMES):
-            console.print(line, soft_wrap=True)
-    is_left_out = any(KINDS[finding.what].group == "left_out" for finding in report.findings)
-    return EXIT_LEFT_OUT if is_left_out or not report.num_media else EXIT_OK
+        return report
+    console = Console(highlight=False)
+    with Progress(
+        TextColumn("Checking"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(at: Checking) -> None:
+            bar.update(task, completed=at.done, total=at.total)
+
+        report = check_folder(root, folder=folder, intake=intake, progress=show, kept=kept)
+    assert report is not None
+    for line in _lines(report, num_names=sys.maxsize if options.all else MAX_NAMES):
+        console.print(line, soft_wrap=True)
+    return report
 
 
 def _write_progress(at: Checking) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from diffusionforce.datasets import Finding, read_folder
+from diffusionforce.datasets import Dataset, Finding, read_folder
 from diffusionforce.engines.contract import Datasets
 from diffusionforce.engines.intakes import intake_of
 from diffusionforce.errors import DiskError, RunFolderError, UserError
@@ -34,7 +34,21 @@ def check(job: Job) -> Datasets:
     _tried(problems, lambda: check_free_space(job))
     if training is None or problems:
         raise _all_in_one(problems)
-    return Datasets(training=training, held_out=held_out)
+    return Datasets(training=_with_notes(training, job), held_out=held_out)
+
+
+def _with_notes(dataset: Dataset, job: Job) -> Dataset:
+    """Add what the engine makes of the folders; the pocket model has one size."""
+    sized = [part.folder for part in dataset.parts if part.folder.width]
+    if job.profile.model.engine != "pocket" or not sized:
+        return dataset
+    note = Finding(
+        path=dataset.root,
+        sentence=f"The pocket model trains everything at {job.profile.dataset.width} x {job.profile.dataset.height}.",
+        hint="The sizes that folders of this dataset name are for other models.",
+        left_out=False,
+    )
+    return replace(dataset, findings=(*dataset.findings, note))
 
 
 def findings_of(datasets: Datasets) -> tuple[Finding, ...]:

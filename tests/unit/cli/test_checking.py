@@ -9,6 +9,7 @@ from tests.support import broken_dataset
 from tests.support.broken_dataset import save
 
 from diffusionforce.cli import main
+from diffusionforce.datasets.sets import DatasetSet, SetFolder, write_set
 
 
 @pytest.fixture
@@ -70,3 +71,31 @@ def test_names_neither_break_the_line_nor_steer_the_terminal(good: Path, capsys:
     save(good / "a\nb\x1b[31m日本.png", 9, caption=None)
     main(["check", str(good)])
     assert r"    a\nb\x1b[31m日本.png" in capsys.readouterr().out.splitlines()
+
+
+def test_clips_are_checked_for_the_model_of_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken_dataset.clip(tmp_path / "dance.mp4", num_frames=24, fps=16)
+    (tmp_path / "dance.txt").write_text("a dance", encoding="utf-8")
+    assert main(["check", str(tmp_path)]) == 1
+    assert "1 clip is left out" in capsys.readouterr().out
+    assert main(["check", str(tmp_path), "--profile", "wan21-14b"]) == 0
+    assert "1 of 1 pictures and clips are trained on" in capsys.readouterr().out
+    assert main(["check", str(tmp_path), "--profile", "wan21-14b", "--frames", "33"]) == 1
+    assert "1 clip is too short" in capsys.readouterr().out
+
+
+def test_an_unknown_profile_is_one_sentence(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(good), "--profile", "nonsense"]) == 1
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_a_set_is_checked_folder_by_folder(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    save(other / "bad.png", 9, caption=None)
+    folders = (SetFolder(path=str(good)), SetFolder(path=str(other)))
+    write_set(tmp_path / "set", DatasetSet(title="Both", folders=folders))
+    assert main(["check", str(tmp_path / "set")]) == 1
+    out = capsys.readouterr().out
+    assert f"{good}: 3 of 3" in out
+    assert f"{other}: 0 of 1" in out

@@ -8,6 +8,7 @@ import pytest
 from tests.support.jobs import picture_folder, small_job
 
 from diffusionforce.datasets import read_folder
+from diffusionforce.datasets.sets import DatasetSet, SetFolder, write_set
 from diffusionforce.errors import DatasetError, DiskError, RunFolderError, UserError
 from diffusionforce.trainer import preflight
 
@@ -36,6 +37,14 @@ def test_what_is_odd_about_the_held_out_pictures_is_told_too(tmp_path: Path):
     findings = preflight.findings_of(preflight.check(job))
     assert [finding.path.parent for finding in findings] == [job.dataset_dir, held_out_dir]
     assert findings[1].sentence.startswith("Held-out pictures: 2.png ")
+
+
+def test_the_pocket_model_says_that_it_has_one_size(tmp_path: Path):
+    job = small_job(tmp_path)
+    folder = SetFolder(path=str(job.dataset_dir), width=512, height=512)
+    write_set(tmp_path / "set", DatasetSet(title="Sized", folders=(folder,)))
+    (finding,) = preflight.findings_of(preflight.check(job.model_copy(update={"dataset_dir": tmp_path / "set"})))
+    assert finding.sentence == "The pocket model trains everything at 128 x 128."
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")

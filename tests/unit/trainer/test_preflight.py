@@ -44,7 +44,7 @@ def test_the_pocket_model_says_that_it_has_one_size(tmp_path: Path):
     folder = SetFolder(path=str(job.dataset_dir), width=512, height=512)
     write_set(tmp_path / "set", DatasetSet(title="Sized", folders=(folder,)))
     (finding,) = preflight.findings_of(preflight.check(job.model_copy(update={"dataset_dir": tmp_path / "set"})))
-    assert finding.sentence == "The pocket model trains everything at 128 x 128."
+    assert finding.sentence == "The pocket model trains everything at 256 x 256."
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")

@@ -11,7 +11,7 @@ from tests.gui import recorded
 from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.shell import Window
 from diffusionforce.job import Job
-from diffusionforce.runs import list_runs, runs_root
+from diffusionforce.runs import list_runs, manifest_of, runs_root, write_checkpoint
 
 WAIT_MS = 60_000
 
@@ -151,8 +151,8 @@ def test_a_run_that_saved_its_state_goes_on_at_once_or_after_the_one_that_goes_o
 ):
     runs_root().mkdir(parents=True)
     folder = recorded.run_folder(runs_root() / "2026-01-02-100000-pocket-demo", end="stopped", upto=120)
-    state = folder.checkpoints_dir / "a-step00000100-state"
-    state.mkdir()
+    state = folder.checkpoints_dir / "a_step_000100-state"
+    write_checkpoint(state, manifest_of(recorded.job(folder.root), step=100), {"state.safetensors": b""})
     fake_trainer("slow")
     window.start_run(renamed(long_job, "goes on"))
     window.go("history")

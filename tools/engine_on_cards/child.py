@@ -14,9 +14,9 @@ import torch
 
 from diffusionforce.engines.musubi import MusubiEngine, open_engine
 from diffusionforce.engines.musubi.readiness import require_ready
-from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.plans import DevicePlan, RunPlan
 from diffusionforce.job import Job
+from diffusionforce.runs import require_resumable
 from diffusionforce.trainer.__main__ import main as train
 from diffusionforce.trainer.planning import PlannedRun, plan_run
 from diffusionforce.wire import Done, Stopped
@@ -48,7 +48,7 @@ class MeasuredEngine(MusubiEngine):
             super().check(job)
             return
         require_ready(job)
-        require_state(job)
+        require_resumable(job)
 
     def train(self, job: Job, **named: Any) -> Done | Stopped:
         """As ever, with the encoder replaced before anything is loaded."""

@@ -60,8 +60,10 @@ def run(options: argparse.Namespace) -> int:
 def _job(options: argparse.Namespace, *, tell: Callable[[str], None]) -> Job:
     if options.resume is not None and options.again is not None:
         raise ProfileError("--resume and --again exclude each other.", hint="--again begins at the first step.")
+    if options.from_step is not None and options.resume is None:
+        raise ProfileError("--from is for --resume.", hint="Name the run: --resume RUN --from STEP.")
     if options.resume is not None:
-        return resumed_job(options)
+        return resumed_job(options, tell=tell)
     return repeated_job(options) if options.again is not None else job_of(options, tell=tell)
 
 

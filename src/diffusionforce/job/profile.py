@@ -135,10 +135,16 @@ class SampleSettings(Section):
 
 
 class CheckpointSettings(Section):
-    """LoRA files saved while training."""
+    """LoRA files saved while training, each with the state from which a run can go on."""
 
     every_steps: int = Field(default=0, ge=0, description="Steps between saves; 0 saves at the end only.")
     keep: int = Field(default=5, ge=1, le=1000, description="How many of the newest saves are kept.")
+    keep_best: int = Field(
+        default=1, ge=0, le=1000, description="How many saves with the lowest held-out loss are kept besides."
+    )
+    keep_every_steps: int = Field(
+        default=0, ge=0, description="Saves at multiples of this many steps are all kept besides; 0 keeps none for it."
+    )
 
 
 class DeviceSettings(Section):

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import PART_SUFFIX, Job, write_job, write_whole
+from diffusionforce.runs.checkpoints import SavedState, whole_states
 from diffusionforce.runs.home import runs_root
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
 from diffusionforce.runs.storage import shortened, storage_error
@@ -23,8 +24,6 @@ from diffusionforce.wire import Command, HeldOut, Message, Step, encode, readabl
 
 # Start times are read from a clock that may be corrected by a second while the process runs.
 _START_TOLERANCE_S = 2.0
-STATE_SUFFIX = "-state"
-"""Ends the names of folders in which a run saves all that it needs to be gone on with."""
 SPARE_BYTES = 64 * 1024
 """Space that a run sets aside, so that it can still say how it ended when the disk is full."""
 
@@ -187,14 +186,9 @@ class RunFolder:
         newest = max(files, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
         return newest.relative_to(self.root).as_posix() if newest else ""
 
-    def newest_state(self) -> Path | None:
-        """Return the newest state that the run saved beside its LoRA files; None if it saved none."""
-        return next(iter(self.states()), None)
-
-    def states(self) -> list[Path]:
-        """Return all states that the run saved beside its LoRA files, the newest first."""
-        folders = [path for path in self.checkpoints_dir.glob(f"*{STATE_SUFFIX}") if path.is_dir()]
-        return sorted(folders, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
+    def states(self) -> list[SavedState]:
+        """Return the whole checkpoints that the run saved beside its LoRA files, the one that came farthest first."""
+        return whole_states(self.checkpoints_dir)
 
     def num_samples(self) -> int:
         """Return how many sample files there are."""
@@ -207,13 +201,18 @@ class RunFolder:
         Then even a full disk takes the last state.
         """
         for path in (self._spare_path, *self.root.rglob(f"*{PART_SUFFIX}")):
-            path.unlink(missing_ok=True)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
     def _crashed(self, state: RunState) -> RunState:
         step, held_out = _last_words(telemetry_records(self.telemetry_path), state)
         lora, num_samples = self.newest_checkpoint(), self.num_samples()
         kept = [f"the LoRA {lora}"] if lora else []
         kept += [f"{num_samples} sample{'s' if num_samples > 1 else ''}"] if num_samples else []
+        states = self.states()
+        go_on = f" It can go on from step {states[0].step}." if states else ""
         return state.model_copy(
             update={
                 "state": "crashed",
@@ -224,7 +223,7 @@ class RunFolder:
                 "num_samples": num_samples,
                 "sentence": f"The training process ended at step {step} of {state.num_steps} without saying why; "
                 f"kept: {' and '.join(kept) or 'no LoRA and no samples'}.",
-                "hint": "It was killed, ran out of memory, or lost its graphics driver; log.txt may say more.",
+                "hint": f"It was killed, ran out of memory, or lost its graphics driver; log.txt may say more.{go_on}",
             }
         )
 

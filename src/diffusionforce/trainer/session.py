@@ -16,7 +16,7 @@ from diffusionforce.engines.contract import Engine
 from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job, Profile, read_job
 from diffusionforce.rig import in_gb
-from diffusionforce.runs import RunFolder, storage_error
+from diffusionforce.runs import RunFolder, differing_settings, storage_error
 from diffusionforce.trainer import preflight
 from diffusionforce.trainer.comparing import Comparison
 from diffusionforce.trainer.endings import EXIT_BUG, EXIT_OK, failure
@@ -97,6 +97,9 @@ class Session:
         self._has_greeted = True
         self._requests.on_pause = self._tell_pause
         listen_to_file(folder.commands_path, requests=self._requests, warn=self.warn)
+        differing = differing_settings(job)
+        if differing:
+            self._report(Warn(sentence=differing, hint="Everything else goes on as it was."))
         for finding in preflight.findings_of(datasets):
             self._report(Warn(sentence=finding.sentence, hint=finding.hint))
         train = functools.partial(

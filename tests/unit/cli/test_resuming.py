@@ -1,17 +1,16 @@
 """`run --resume`: the job of another run, from its newest saved state, in a folder of its own."""
 
 import argparse
-import os
 from pathlib import Path
 
 import pytest
 from tests.support.jobs import small_job
 
+from diffusionforce.cli.app import main
 from diffusionforce.cli.commands import parser
 from diffusionforce.cli.resuming import resumed_job
-from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.errors import ProfileError, RunFolderError
-from diffusionforce.runs import RunFolder, runs_root
+from diffusionforce.runs import RunFolder, manifest_of, remove_checkpoint, runs_root, write_checkpoint
 
 
 @pytest.fixture(autouse=True)
@@ -21,15 +20,15 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
-    """A run that stopped, with two states, the newer of which has the smaller name."""
+    """A run that stopped, with two checkpoints, the farther of which has the smaller name."""
     runs_root().mkdir(parents=True)
     job = small_job(tmp_path, steps=20).model_copy(update={"run_dir": runs_root() / "fox"})
     folder = RunFolder.create(job.run_dir, job)
     folder.write_state(folder.read_state().model_copy(update={"state": "stopped"}))
-    for age_s, name in enumerate(("fox-state", "fox-step00000009-state")):
-        state = folder.checkpoints_dir / name
-        state.mkdir()
-        os.utime(state, (1e9 - age_s, 1e9 - age_s))
+    for step, name in ((12, "fox-state"), (9, "fox_step_000009-state")):
+        write_checkpoint(
+            folder.checkpoints_dir / name, manifest_of(job, step=step), {"state.safetensors": b"all of it"}
+        )
     return folder
 
 
@@ -56,8 +55,8 @@ def test_what_the_run_decides_is_refused(run: RunFolder, given: list[str]) -> No
 
 def test_a_run_without_a_state_or_that_still_runs_is_refused(run: RunFolder) -> None:
     for state in run.checkpoints_dir.iterdir():
-        state.rmdir()
-    with pytest.raises(RunFolderError, match="holds no saved state"):
+        remove_checkpoint(state)
+    with pytest.raises(RunFolderError, match="holds no checkpoint to go on from"):
         resumed_job(parsed("--resume", str(run.root)))
     run.write_state(run.read_state().model_copy(update={"state": "running"}))
     with pytest.raises(RunFolderError, match="still runs"):
@@ -69,7 +68,41 @@ def test_a_run_without_a_state_or_that_still_runs_is_refused(run: RunFolder) -> 
         resumed_job(parsed("--resume", str(run.checkpoints_dir)))
 
 
-def test_the_pocket_engine_says_that_it_cannot(tmp_path: Path) -> None:
-    job = small_job(tmp_path).model_copy(update={"resume": tmp_path})
-    with pytest.raises(RunFolderError, match="cannot go on from a saved state"):
-        PocketEngine().check(job)
+def test_any_checkpoint_can_be_gone_on_from(run: RunFolder) -> None:
+    job = resumed_job(parsed("--resume", "fox", "--from", "9"))
+    assert job.resume == run.checkpoints_dir / "fox_step_000009-state"
+    with pytest.raises(RunFolderError, match="holds no checkpoint of step 10") as caught:
+        resumed_job(parsed("--resume", "fox", "--from", "10"))
+    assert "9, 12" in caught.value.hint
+    (run.checkpoints_dir / "fox_step_000009-state" / "state.safetensors").unlink()
+    with pytest.raises(
+        RunFolderError, match=r"fox_step_000009-state is no state .*it lacks state\.safetensors"
+    ) as caught:
+        resumed_job(parsed("--resume", "fox", "--from", "9"))
+    assert "--from 12" in caught.value.hint
+
+
+def test_from_alone_means_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "pocket-demo", "--from", "9"]) == 1
+    assert "--from is for --resume." in capsys.readouterr().err
+
+
+def test_a_damaged_checkpoint_is_told_and_the_last_good_one_taken(run: RunFolder) -> None:
+    (run.checkpoints_dir / "fox-state" / "state.safetensors").write_bytes(b"all of xx")
+    told: list[str] = []
+    job = resumed_job(parsed("--resume", "fox"), tell=told.append)
+    assert job.resume == run.checkpoints_dir / "fox_step_000009-state"
+    damaged, taken = told
+    assert "fox-state" in damaged and "state.safetensors is damaged" in damaged
+    assert taken == "The last good checkpoint is taken: fox_step_000009-state, of step 9."
+    (run.checkpoints_dir / "fox_step_000009-state" / "state.safetensors").write_bytes(b"")
+    with pytest.raises(RunFolderError, match="is damaged") as caught:
+        resumed_job(parsed("--resume", "fox"))
+    assert "diffusionforce run --again fox" in caught.value.hint
+
+
+def test_a_run_that_ended_before_its_first_checkpoint_goes_on_from_where_it_went_on(run: RunFolder) -> None:
+    more = resumed_job(parsed("--resume", "fox"))
+    folder = RunFolder.create(more.run_dir, more)
+    folder.write_state(folder.read_state().model_copy(update={"state": "failed"}))
+    assert resumed_job(parsed("--resume", more.run_dir.name)).resume == more.resume

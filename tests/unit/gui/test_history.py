@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.gui import recorded
 
 from diffusionforce.gui.model import comparison, history
-from diffusionforce.runs import RunFolder
+from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
 
 
 def done(root: Path, **changes: object) -> history.PastRun:
@@ -36,12 +36,15 @@ def test_what_is_not_known_is_not_claimed(tmp_path: Path):
 def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
     folder = recorded.run_folder(tmp_path / "runs" / "run", end="stopped", upto=120)
     (folder.root / "samples" / "z.mp4").write_bytes(b"")
-    for name in ("a-step00000100-state", "a-state"):
-        (folder.root / "checkpoints" / name).mkdir()
+    job = recorded.job(folder.root)
+    for step in (100, 300):  # After the last one nothing is left to do.
+        state = folder.root / "checkpoints" / f"a_step_{step:06d}-state"
+        write_checkpoint(state, manifest_of(job, step=step), {"state.safetensors": b""})
+    (folder.root / "checkpoints" / "a_step_000110-state").mkdir()  # Not whole.
     (run,) = history.read_history(tmp_path / "runs")
     assert run.picture == folder.root / "samples" / "z.mp4"
     assert run.can_resume
-    assert {history.state_words(state) for state in run.states} == {"Resume from step 100", "Resume from a-state"}
+    assert [history.state_words(state) for state in run.states] == ["Resume from step 100"]
     assert run.facts() == "step 120 of 300"
     assert run.dataset_dir == recorded.job(folder.root).dataset_dir
     folder.job_path.unlink()

@@ -10,12 +10,12 @@ from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.modules import LIBRARIES_HINT
 from diffusionforce.engines.musubi.readiness import require_ready
-from diffusionforce.engines.musubi.states import require_state
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.errors import EngineError, UserError, WeightsError
 from diffusionforce.job import Job
 from diffusionforce.rig import read_cards
+from diffusionforce.runs import require_resumable
 from diffusionforce.wire import Done, Stopped, Warn
 from diffusionforce.wire.readiness import Lack
 
@@ -97,7 +97,7 @@ def first_problem(job: Job) -> tuple[Lack, UserError] | None:
         ("card", lambda: _require_card(job)),
         ("libraries", require_libraries),
         ("settings", lambda: require_ready(job)),
-        ("state", lambda: require_state(job)),
+        ("state", lambda: require_resumable(job)),
     )
     for lack, check in checks:
         try:

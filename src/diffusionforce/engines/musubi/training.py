@@ -30,6 +30,7 @@ from diffusionforce.hooks.musubi.requests import StopAsked
 from diffusionforce.job import Job
 from diffusionforce.pipeline.placement import Placement, even_placement
 from diffusionforce.pipeline.shortage import shortage_of
+from diffusionforce.runs import manifest_of
 from diffusionforce.wire import Done, Preparing, Stopped
 
 _SCRIPT_END = "_train_network"
@@ -146,6 +147,7 @@ class Training:
             block_lists=tuple(blocks.name for blocks in chain_of(self.family)),
             listener=teller,
             samples_dir=self.output.samples_dir,
+            manifest=manifest_of(self.job, step=0),
             num_pieces=self._num_pieces(placement),
             encoder_device=self._encoder_device(placement),
             decoder_device=decoding.device,

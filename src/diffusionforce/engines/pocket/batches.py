@@ -4,7 +4,10 @@ Every picture comes once before any comes twice, in a new order each round. Regu
 between at an even pace: a share of a quarter means every fourth picture, not one in four on average.
 """
 
+from collections.abc import Mapping
+
 import torch
+from torch import Tensor
 
 
 class BatchOrder:
@@ -27,6 +30,21 @@ class BatchOrder:
         """The indices of the next batch."""
         return [self._next() for _ in range(size)]
 
+    @property
+    def due(self) -> float:
+        """How much of the next regularisation picture is due, 0 to below 1."""
+        return self._due
+
+    def position(self) -> dict[str, Tensor]:
+        """Where each deck stands, to be given to `restore` together with `due`."""
+        return {**self._own.position("own"), **self._regularisation.position("regularisation")}
+
+    def restore(self, position: Mapping[str, Tensor], *, due: float) -> None:
+        """Go on dealing from where another order of the same pictures stood."""
+        self._own.restore(position, "own")
+        self._regularisation.restore(position, "regularisation")
+        self._due = due
+
     def _next(self) -> int:
         self._due += self._share
         if self._due < 1:
@@ -48,3 +66,11 @@ class _Deck:
             order = torch.randperm(len(self._indices), generator=self._generator).tolist()
             self._left = [self._indices[position] for position in order]
         return self._left.pop()
+
+    def position(self, name: str) -> dict[str, Tensor]:
+        left = torch.tensor(self._left, dtype=torch.int64)
+        return {f"{name}.left": left, f"{name}.generator": self._generator.get_state()}
+
+    def restore(self, position: Mapping[str, Tensor], name: str) -> None:
+        self._left = position[f"{name}.left"].tolist()
+        self._generator.set_state(position[f"{name}.generator"])

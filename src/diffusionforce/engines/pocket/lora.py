@@ -134,7 +134,13 @@ class Lora:
 
     def parameters(self) -> list[nn.Parameter]:
         """All trained matrices, in the order of the layers."""
-        return [matrix for layer in self.layers.values() for matrix in (layer.lora_A, layer.lora_B)]
+        return [matrix for _, matrix in self.named_matrices()]
+
+    def named_matrices(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Name and value of all trained matrices, like `blocks.0.attn.qkv.lora_A`, in the order of the layers."""
+        for name, layer in self.layers.items():
+            yield f"{name}.lora_A", layer.lora_A
+            yield f"{name}.lora_B", layer.lora_B
 
     @contextmanager
     def disabled(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 The text encoder is used here and nowhere else, so it can be dropped before training starts.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -46,6 +47,10 @@ class Materials:
     prompts: TextFeatures | None
     """The encoded sample prompts; None when there are none."""
     empty_prompt: TextFeatures
+    files: tuple[str, ...] = ()
+    """Names of the user's picture files, in the order of `pictures`."""
+    digest: str = ""
+    """Of everything that is trained on: pictures as prepared, and captions."""
 
 
 def prepare(job: Job, datasets: Datasets, encoder: TextEncoder, *, announce: Announce) -> Materials:
@@ -71,14 +76,24 @@ def prepare(job: Job, datasets: Datasets, encoder: TextEncoder, *, announce: Ann
     everything = _prepared((*training, *held_out), encoder, profile, announce)
     own = _part(everything, range(len(training)))
     world = _world(encoder, profile)
+    pictures = PreparedSet.join(own, world) if world else own
     prompts = profile.samples.prompts
     return Materials(
-        pictures=PreparedSet.join(own, world) if world else own,
+        pictures=pictures,
         num_own=len(training),
         held_out=_part(everything, range(len(training), len(everything))) if held_out else None,
         prompts=encode_captions(encoder, prompts) if prompts else None,
         empty_prompt=encoder.encode([""]),
+        files=tuple(item.picture.name for item in training),
+        digest=_digest(pictures, captions[: len(training)]),
     )
+
+
+def _digest(pictures: PreparedSet, captions: Sequence[str]) -> str:
+    digest = hashlib.sha256(repr((tuple(pictures.pixels.shape), list(captions))).encode(errors="backslashreplace"))
+    for picture in pictures.pixels:  # One at a time: together they may be a gigabyte.
+        digest.update(picture.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def split_items(

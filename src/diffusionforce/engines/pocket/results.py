@@ -1,5 +1,6 @@
 """What a run leaves behind while it goes on: samples and LoRA files, each written whole or not at all."""
 
+import contextlib
 import io
 import re
 import time
@@ -17,10 +18,13 @@ from diffusionforce.engines.pocket.lora import Lora, LoraNotes
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.precision import Precision
 from diffusionforce.engines.pocket.preparation import Materials
+from diffusionforce.engines.pocket.progress import Progress
 from diffusionforce.engines.pocket.sampler import SamplerSettings, sample_picture
 from diffusionforce.engines.pocket.text import TextEncoder, TextFeatures
 from diffusionforce.job import Job, write_whole
-from diffusionforce.runs import storage_error
+from diffusionforce.runs import manifest_of, remove_checkpoint, storage_error, write_checkpoint
+from diffusionforce.runs.checkpoints import STATE_SUFFIX
+from diffusionforce.runs.keeping import Save, surplus
 from diffusionforce.wire import Checkpoint, Preparing, Sample
 
 
@@ -103,10 +107,10 @@ class SampleMaker:
 
 
 class CheckpointKeeper:
-    """Saves the LoRA now and then, and keeps the newest saves only.
+    """Saves the LoRA now and then, with all that is needed to go on, and keeps the saves that the profile wants kept.
 
     Args:
-        job: Named in the files, and how many are kept.
+        job: Named in the files; its profile says what is kept.
         output: Where the files go.
         report: Told of every file.
     """
@@ -115,37 +119,50 @@ class CheckpointKeeper:
         self._job = job
         self._output = output
         self._report = report
-        self._kept: list[Path] = []
+        self._saves: list[Save] = []
 
-    def save(self, lora: Lora, *, step: int, is_final: bool = False) -> str:
-        """Write a LoRA file and remove the saves that have become too many.
+    def save(self, lora: Lora, progress: Progress, *, is_final: bool = False) -> str:
+        """Write a checkpoint and a LoRA file, and then remove the saves that no rule keeps.
 
         Args:
             lora: What to save.
-            step: The step it has reached.
-            is_final: The last save has no step in its name, and does not count among the kept ones.
+            progress: How far the run has come.
+            is_final: The last LoRA file has no step in its name, and makes no other one superfluous.
 
         Returns:
-            The file's path relative to the run folder.
+            The LoRA file's path relative to the run folder.
 
         Raises:
-            UserError: The file could not be written; the older ones are still there.
+            UserError: A file could not be written; the older ones are still there.
         """
-        stem = file_stem(self._job)
-        path = self._output.checkpoints_dir / (
-            f"{stem}.safetensors" if is_final else f"{stem}_step_{step:06d}.safetensors"
-        )
+        step, held_out = progress.step, progress.notes.held_out
+        held_out_loss = held_out[-1].loss if held_out and held_out[-1].step == step else None
+        manifest = manifest_of(self._job, step=step, held_out_loss=held_out_loss)
+        write_checkpoint(self._state_path(step), manifest, progress.files())
+        path = self._lora_path(step)
+        if is_final:
+            path = path.with_name(f"{file_stem(self._job)}.safetensors")
         size_bytes = lora.save(path, self._notes(step))
-        if not is_final:
-            self._keep_newest(path)
         relative = _inside(path, self._output)
         self._report(Checkpoint(step=step, path=relative, size_bytes=size_bytes))
+        if not is_final:
+            self._keep(Save(step=step, held_out_loss=held_out_loss))
         return relative
 
-    def _keep_newest(self, path: Path) -> None:
-        self._kept = [kept for kept in self._kept if kept != path] + [path]
-        while len(self._kept) > self._job.profile.checkpoints.keep:
-            self._kept.pop(0).unlink(missing_ok=True)
+    def _keep(self, new: Save) -> None:
+        saves = [save for save in self._saves if save.step != new.step] + [new]
+        removed = surplus(saves, self._job.profile.checkpoints)
+        for step in removed:
+            with contextlib.suppress(OSError):  # A file too many spoils nothing.
+                self._lora_path(step).unlink(missing_ok=True)
+            remove_checkpoint(self._state_path(step))
+        self._saves = [save for save in saves if save.step not in removed]
+
+    def _lora_path(self, step: int) -> Path:
+        return self._output.checkpoints_dir / f"{file_stem(self._job)}_step_{step:06d}.safetensors"
+
+    def _state_path(self, step: int) -> Path:
+        return self._output.checkpoints_dir / f"{file_stem(self._job)}_step_{step:06d}{STATE_SUFFIX}"
 
     def _notes(self, step: int) -> LoraNotes:
         return LoraNotes(

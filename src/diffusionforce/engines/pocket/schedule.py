@@ -4,6 +4,7 @@ import math
 from collections import deque
 from statistics import median
 
+from diffusionforce.job import Profile
 from diffusionforce.job.profile import TrainingSettings
 
 _REMEMBERED_STEPS = 20
@@ -50,3 +51,12 @@ class TimeLeft:
         steps_s = (self._num_steps - step) * (median(self._recent_s) if self._recent_s else 0.0)
         passes_left = sum(sample_step >= step for sample_step in self._sample_steps)
         return steps_s + passes_left * self._pass_s
+
+
+def steps_with_samples(profile: Profile) -> frozenset[int]:
+    """The steps after which samples are made, 0 and the last included."""
+    settings, num_steps = profile.samples, profile.training.steps
+    if not settings.prompts:
+        return frozenset()
+    steps = set(range(settings.every_steps, num_steps, settings.every_steps)) if settings.every_steps else set[int]()
+    return frozenset(steps | {num_steps} | ({0} if settings.before_training else set()))

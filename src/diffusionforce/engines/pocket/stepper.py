@@ -1,6 +1,8 @@
 """One optimiser step of the LoRA: batches dealt, noise drawn, gradients summed, clipped and applied."""
 
+import math
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from diffusionforce.engines.pocket.batches import BatchOrder
+from diffusionforce.engines.pocket.health import likely_causes, named
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import DeviceWork, Piece, PieceRunner
 from diffusionforce.engines.pocket.model import PocketTransformer
@@ -19,9 +22,14 @@ from diffusionforce.engines.pocket.text import TextFeatures
 from diffusionforce.errors import DivergedError
 from diffusionforce.job import Profile
 from diffusionforce.job.profile import TrainingSettings
+from diffusionforce.pipeline.recompute.random_numbers import RandomNumbers
 
 _BETAS = (0.9, 0.99)
 """The second forgets faster than usual: a run has hundreds of steps, not a million."""
+_LARGEST_UPDATE = 10.0
+"""No step of the optimiser changes a weight by more than this many learning rates."""
+_LARGEST_WEIGHT = 1e38
+"""Beyond three times this, bfloat16 and float32 know infinity only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +41,8 @@ class StepResult:
     grad_norm: float
     """Norm of all gradients together, before clipping."""
     learning_rate: float
+    files: tuple[str, ...]
+    """Names of its pictures' files."""
     work: dict[torch.device, DeviceWork]
     """What each device did; empty on a single one."""
 
@@ -89,12 +99,18 @@ class Stepper:
         self._transformer = transformer
         self._runner = runner
         self._pictures = materials.pictures
+        self._files = materials.files
+        self._dealt: list[int] = []
+        self._most_weight = math.inf
+        """No weight is larger; not looked at yet."""
+        self._profile = profile
         self._settings = profile.training
         self._device = device
         self._precision = precision
         self._matrices = lora.parameters()
         self._optimiser = make_optimiser(self._matrices, self._settings)
         seed = self._settings.seed
+        self._numbers = RandomNumbers([matrix.device for matrix in self._matrices])
         self._noise = torch.Generator().manual_seed(stream_seed(seed, "noise"))
         self._order = BatchOrder(
             materials.num_own,
@@ -103,26 +119,65 @@ class Stepper:
             seed=stream_seed(seed, "order"),
         )
 
+    @property
+    def optimiser(self) -> torch.optim.Optimizer:
+        """What changes the matrices."""
+        return self._optimiser
+
+    @property
+    def due(self) -> float:
+        """How much of the next regularisation picture is due."""
+        return self._order.due
+
+    def position(self) -> dict[str, Tensor]:
+        """Every generator of random numbers and the order of the pictures, as they are between two steps."""
+        numbers = {f"numbers.{name}": state for name, state in self._numbers.by_name().items()}
+        return {**self._order.position(), "noise": self._noise.get_state(), **numbers}
+
+    def restore(self, position: Mapping[str, Tensor], *, due: float) -> None:
+        """Go on from where another run stood; generators of cards that it did not use stay as they are."""
+        self._order.restore(position, due=due)
+        self._noise.set_state(position["noise"])
+        prefix = "numbers."
+        self._numbers.write_by_name(
+            {name.removeprefix(prefix): state for name, state in position.items() if name.startswith(prefix)}
+        )
+
     def take_step(self, step: int) -> StepResult:
-        """Take a step.
+        """Take a step; one that fails leaves no trace in the random numbers and the order of the pictures.
 
         Args:
             step: Its number, from 1.
 
         Raises:
-            DivergedError: The loss is infinite or not a number. The LoRA is still as the step before left it.
+            DivergedError: The loss, a gradient or a weight is infinite or not a number. The LoRA is still as the step
+                before left it.
         """
+        position, due = self.position(), self.due
+        try:
+            return self._take_step(step)
+        except BaseException:
+            self.restore(position, due=due)
+            raise
+
+    def _take_step(self, step: int) -> StepResult:
         rate = learning_rate(self._settings, step)
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._optimiser.zero_grad(set_to_none=True)
+        self._dealt.clear()
         pieces = self._pieces()
         losses = self._runner.run(pieces)
         loss = sum(loss * piece.weight for loss, piece in zip(losses, pieces, strict=True))
         norm = torch.nn.utils.clip_grad_norm_(self._matrices, self._settings.max_grad_norm or float("inf")).item()
-        self._require_numbers(step, loss, norm)
+        self._require_numbers(step, loss=loss, norm=norm, rate=rate)
         self._optimiser.step()
-        return StepResult(loss=loss, grad_norm=norm, learning_rate=rate, work=self._runner.work())
+        return StepResult(
+            loss=loss, grad_norm=norm, learning_rate=rate, files=self._dealt_files(), work=self._runner.work()
+        )
+
+    def _dealt_files(self) -> tuple[str, ...]:
+        return tuple(self._files[index] if index < len(self._files) else "a drawn one" for index in self._dealt)
 
     def _pieces(self) -> list[Piece]:
         """Deal the pictures of a step, draw their noise, and cut them into pieces."""
@@ -142,7 +197,9 @@ class Stepper:
 
     def _next_batch(self) -> Batch:
         settings = self._settings
-        pictures, text = self._pictures.batch(self._order.next_batch(settings.batch_size))
+        dealt = self._order.next_batch(settings.batch_size)
+        self._dealt += dealt
+        pictures, text = self._pictures.batch(dealt)
         sigma = draw_sigmas(
             len(pictures),
             self._noise,
@@ -153,13 +210,31 @@ class Stepper:
         noise = torch.randn(pictures.shape, generator=self._noise)
         return Batch(pictures=pictures, text=text, sigma=sigma, noise=noise)
 
-    def _require_numbers(self, step: int, loss: float, norm: float) -> None:
-        if not (abs(loss) < float("inf") and abs(norm) < float("inf")):
-            raise DivergedError(
-                f"The training broke down at step {step}: the loss is {loss}, its gradient {norm}.",
-                hint=f"Lower training.learning_rate (now {self._settings.learning_rate:g}) and start again; what was "
-                "saved before is still there.",
-            )
+    def _require_numbers(self, step: int, *, loss: float, norm: float, rate: float) -> None:
+        """Refuse to change the LoRA by what is no number, or until its weights are none."""
+        what = f"the loss is {loss}, its gradient {norm}"
+        if math.isfinite(loss) and math.isfinite(norm):
+            if self._weights_stay_finite(rate):
+                return
+            what = f"weights of the LoRA, now up to {self._most_weight:.3g}, would become infinite"
+        causes = likely_causes(self._profile, step=step, rate=rate)
+        raise DivergedError(
+            f"The training broke down at step {step}: {what}.",
+            hint=f"Likely: {'; '.join(causes)}.\nThe pictures of that step: {named(self._dealt_files())}.",
+            detail=f"learning rate {rate:g}, training.learning_rate {self._settings.learning_rate:g}",
+        )
+
+    def _weights_stay_finite(self, rate: float) -> bool:
+        """Whether every weight is a number after a step; they are looked at only when they may have grown so far."""
+        growth = abs(1 - rate * self._settings.weight_decay)
+        after = self._most_weight * growth + rate * _LARGEST_UPDATE
+        if not after < _LARGEST_WEIGHT:
+            self._most_weight = max(matrix.detach().abs().max().item() for matrix in self._matrices)
+            after = self._most_weight * growth + rate * _LARGEST_UPDATE
+        if not after < _LARGEST_WEIGHT:
+            return False
+        self._most_weight = after
+        return True
 
 
 def make_optimiser(matrices: list[nn.Parameter], settings: TrainingSettings) -> torch.optim.Optimizer:

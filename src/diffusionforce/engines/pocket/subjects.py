@@ -133,7 +133,8 @@ def _text_encoder(config: PocketConfig) -> TracedCall:
         "captions": [CAPTIONS_AT_ONCE, MAX_WORDS],
     }
     return TracedCall(
-        words="text encoder",
+        name="captions",
+        words="text encoder on captions",
         where="cpu",
         inputs=inputs,
         trace=lambda: importlib.import_module(_TRACING).trace_text_encoder(config, num_captions=CAPTIONS_AT_ONCE),

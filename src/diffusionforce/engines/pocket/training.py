@@ -8,6 +8,7 @@ gives the same loss curve on a processor, one card or several, and samples made 
 
 import gc
 import time
+from pathlib import Path
 
 import torch
 
@@ -24,6 +25,7 @@ from diffusionforce.engines.pocket.devices import (
     planned_placement,
 )
 from diffusionforce.engines.pocket.files import FAMILY, weights_path
+from diffusionforce.engines.pocket.health import HealthWatch, about_learning_rate
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import InTurn, PieceRunner, Pipelined, piece_runner
 from diffusionforce.engines.pocket.model import PocketTransformer
@@ -31,17 +33,20 @@ from diffusionforce.engines.pocket.objective import HeldOutLoss
 from diffusionforce.engines.pocket.paging import installed
 from diffusionforce.engines.pocket.precision import Precision, limit_cpu_threads, sampling_precision, training_precision
 from diffusionforce.engines.pocket.preparation import SMALLEST_SET_TO_SPLIT, Materials, prepare
+from diffusionforce.engines.pocket.progress import Measured, Progress, read_progress
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
-from diffusionforce.engines.pocket.schedule import TimeLeft
+from diffusionforce.engines.pocket.resuming import capture, restore
+from diffusionforce.engines.pocket.schedule import TimeLeft, steps_with_samples
 from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
 from diffusionforce.engines.pocket.text import TextEncoder
 from diffusionforce.engines.pocket.weights import check_weights, load_base
-from diffusionforce.errors import CardMemoryError, ProfileError, RunFolderError
+from diffusionforce.errors import CardMemoryError, DivergedError, ProfileError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.aside import SampleRoom, drop_locals
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.shortage import Shortage, shortage_of
 from diffusionforce.rig.shared_memory import watch_shared_memory
+from diffusionforce.runs import require_resumable
 from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
 
 
@@ -63,11 +68,7 @@ class PocketEngine:
         rank = profile.lora.rank
         _require(rank <= config.width, "lora.rank", rank, f"{config.width} or less, the width of the model")
         choose_devices(profile.devices.use, num_blocks=config.num_blocks)
-        if job.resume is not None:
-            raise RunFolderError(
-                "The pocket model cannot go on from a saved state: its runs save LoRA files only.",
-                hint="Train it from the start; that takes minutes.",
-            )
+        require_resumable(job)
 
     def train(
         self,
@@ -91,6 +92,8 @@ class PocketEngine:
             return run.to_the_end()
         except _StopAsked:
             return run.stopped()
+        except DivergedError as error:
+            raise run.diverged(error) from None
         except (RuntimeError, MemoryError) as error:
             shortage = shortage_of(error)
             if shortage is None:
@@ -127,6 +130,12 @@ class _Run:
         self._saved_step = 0
         self._saved_path = ""
         self._lora: Lora | None = None
+        self._stepper: Stepper | None = None
+        self._materials: Materials | None = None
+        self._measured: list[Measured] = []
+        self._prompts: tuple[str, ...] | None = None
+        """Those that were asked for on the way."""
+        self._health = HealthWatch()
         self._held_out: HeldOutLoss | None = None
         self._room: SampleRoom | None = None
         self._encoder: TextEncoder | None = None
@@ -140,7 +149,10 @@ class _Run:
         self._announce(Preparing(stage="model", done=0, total=1))
         base = load_base(weights_path(self._job))
         self._encoder = base.text_encoder
-        materials = prepare(self._job, self._datasets, base.text_encoder, announce=self._announce)
+        warning = about_learning_rate(self._job.profile)
+        if warning is not None:
+            self._report(warning)
+        self._materials = materials = prepare(self._job, self._datasets, base.text_encoder, announce=self._announce)
         transformer = base.transformer
         placement = self._place(transformer)
         self._lora = self._attach(transformer)
@@ -154,6 +166,25 @@ class _Run:
         if self._step > self._saved_step:
             self._save()
         return Stopped(step=self._step, lora=self._saved_path)
+
+    def diverged(self, error: DivergedError) -> DivergedError:
+        """Keep the last good state, and say so."""
+        if self._step > self._saved_step:
+            self._save()
+        go_on = f"\nGo on from it with other settings, or begin anew: {self._saved_path}." if self._saved_path else ""
+        return DivergedError(
+            error.sentence,
+            hint=f"{error.hint}\n{self._kept_words()}{go_on}",
+            detail=error.detail,
+            changes=error.changes,
+        )
+
+    def _kept_words(self) -> str:
+        if self._saved_step:
+            return f"The LoRA of step {self._saved_step} is saved."
+        if self._step:
+            return "The LoRA was being changed at that moment, so there is none to save."
+        return "Nothing had been trained yet."
 
     def out_of_memory(self, error: BaseException, shortage: Shortage) -> CardMemoryError:
         """Keep what there is, and say what memory ran out at.
@@ -172,11 +203,7 @@ class _Run:
         is_whole = not at_steps or phase_of(error) != "optimizer"
         if self._step > self._saved_step and is_whole:
             self._save()
-        kept = "Nothing had been trained yet."
-        if self._saved_step:
-            kept = f"The LoRA of step {self._saved_step} is saved."
-        elif self._step:
-            kept = "The LoRA was being changed at that moment, so there is none to save."
+        kept = self._kept_words()
         dataset = self._job.profile.dataset
         bucket = f"{dataset.width} x {dataset.height}, {self._job.profile.training.batch_size} at a time"
         return out_of_memory(error, shortage, doing=doing, kept=kept, plan=self._plan, bucket=bucket)
@@ -195,7 +222,7 @@ class _Run:
             device=home,
             precision=sampling_precision(profile.model.precision, home),
         )
-        stepper = Stepper(
+        self._stepper = stepper = Stepper(
             transformer,
             self._require_lora(),
             materials,
@@ -204,18 +231,40 @@ class _Run:
             device=home,
             precision=precision,
         )
-        before = self._measure(transformer)
+        if self._job.resume is not None:
+            self._go_on(self._job.resume, stepper, samples)
+        else:
+            self._measure(transformer)
         self._run_steps(transformer, stepper, samples, Meters.of(placement.devices))
+        # Measured first: what a checkpoint holds is what came before it, and a run goes on with what came after.
+        self._measure(transformer)
         self._save(is_final=True)
-        after = self._measure(transformer)
         self._make_samples(transformer, samples)
         return Done(
             step=self._step,
             lora=self._saved_path,
             seconds=time.perf_counter() - self._start_s,
-            held_out_before=before,
-            held_out_after=after,
+            held_out_before=self._measured[0].loss if self._measured else None,
+            held_out_after=self._measured[-1].loss if self._measured else None,
         )
+
+    def _go_on(self, folder: Path, stepper: Stepper, samples: SampleMaker) -> None:
+        """Take up the run that a checkpoint was saved of, as if it had never ended."""
+        progress, manifest = read_progress(folder)
+        assert self._materials is not None, "pictures are prepared before the model is trained"
+        for warning in restore(
+            progress, folder=folder, lora=self._require_lora(), stepper=stepper, materials=self._materials
+        ):
+            self._report(warning)
+        self._step = self._saved_step = progress.step
+        self._health = HealthWatch(average=progress.notes.loss_average, count=progress.notes.num_losses)
+        self._measured = list(progress.notes.held_out)
+        for measured in self._measured:
+            self._report(HeldOut(step=measured.step, loss=measured.loss))
+        own = manifest.profile.get("samples", {}).get("prompts", [])
+        # Asked for on the way, and not changed since in the profile.
+        if progress.notes.prompts is not None and list(self._job.profile.samples.prompts) == own:
+            self._use_prompts(samples, progress.notes.prompts)
 
     def _held_out_loss(self, materials: Materials, home: torch.device, precision: Precision) -> HeldOutLoss | None:
         if materials.held_out is not None:
@@ -233,13 +282,14 @@ class _Run:
         self, transformer: PocketTransformer, stepper: Stepper, samples: SampleMaker, meters: Meters
     ) -> None:
         profile = self._job.profile
-        sample_steps = _steps_with_samples(self._job)
+        sample_steps = steps_with_samples(profile)
         time_left = TimeLeft(num_steps=profile.training.steps, sample_steps=sample_steps)
         transformer.train()
-        if 0 in sample_steps:
+        # Those of the step that a checkpoint was saved after are made after it.
+        if self._step in sample_steps:
             time_left.note_pass(self._make_samples(transformer, samples))
             meters.forget_peaks()
-        for step in range(1, profile.training.steps + 1):
+        for step in range(self._step + 1, profile.training.steps + 1):
             self._interrupt()
             start_s, self._doing = time.perf_counter(), ""
             result = stepper.take_step(step)
@@ -258,6 +308,8 @@ class _Run:
                     devices=meters.read(result.work),
                 )
             )
+            for warning in self._health.note(step, loss=result.loss, grad_norm=result.grad_norm, files=result.files):
+                self._report(warning)
             self._watch_shared_memory()
             if step < profile.training.steps:
                 self._pause(transformer, samples, time_left, meters, is_sample_step=step in sample_steps)
@@ -275,8 +327,8 @@ class _Run:
         every = self._job.profile.checkpoints.every_steps
         # Asked first: a request must be taken even when the step saves anyway.
         if self._controls.take_save_request() or (every and self._step % every == 0):
-            self._save()
             self._measure(transformer)
+            self._save()
         if self._controls.take_sample_request() or is_sample_step:
             time_left.note_pass(self._make_samples(transformer, samples))
             meters.forget_peaks()  # A step's peak is what steps hold.
@@ -295,8 +347,7 @@ class _Run:
         start_s, doing = time.perf_counter(), self._doing
         prompts = self._controls.take_prompts()
         if prompts is not None:
-            assert self._encoder is not None, "samples are made after the model was loaded"
-            samples.use_prompts(prompts, self._encoder)
+            self._use_prompts(samples, prompts)
         assert self._room is not None, "samples are made between installing and removing"
         self._doing = "when blocks came back from making room for samples"
         before = self._room.aside
@@ -307,17 +358,22 @@ class _Run:
             self._report(skipped_samples(shortage, step=self._step, plan=self._plan, tries_again=tries_again))
         return time.perf_counter() - start_s
 
-    def _measure(self, transformer: PocketTransformer) -> float | None:
-        """The held-out loss, reported; None without held-out pictures."""
+    def _use_prompts(self, samples: SampleMaker, prompts: tuple[str, ...]) -> None:
+        assert self._encoder is not None, "samples are made after the model was loaded"
+        samples.use_prompts(prompts, self._encoder)
+        self._prompts = prompts
+
+    def _measure(self, transformer: PocketTransformer) -> None:
+        """Measure the held-out loss and report it, if there are held-out pictures."""
         if self._held_out is None:
-            return None
+            return
         was_training = transformer.training
         self._doing = "while the held-out loss was measured"
         transformer.eval()
         loss = self._held_out.measure(transformer, on_pass=self._on_held_out_pass)
         transformer.train(was_training)
+        self._measured.append(Measured(step=self._step, loss=loss))
         self._report(HeldOut(step=self._step, loss=loss))
-        return loss
 
     def _on_held_out_pass(self, done: int, total: int) -> None:
         self._announce(Preparing(stage="held_out", done=done, total=total, step=self._step))
@@ -352,8 +408,20 @@ class _Run:
         )
 
     def _save(self, *, is_final: bool = False) -> None:
-        self._saved_path = self._keeper.save(self._require_lora(), step=self._step, is_final=is_final)
+        self._saved_path = self._keeper.save(self._require_lora(), self._progress(), is_final=is_final)
         self._saved_step = self._step
+
+    def _progress(self) -> Progress:
+        assert self._stepper is not None and self._materials is not None, "there are steps to save"
+        return capture(
+            step=self._step,
+            lora=self._require_lora(),
+            stepper=self._stepper,
+            materials=self._materials,
+            health=self._health,
+            measured=self._measured,
+            prompts=self._prompts,
+        )
 
     def _require_lora(self) -> Lora:
         assert self._lora is not None, "the LoRA is attached before the first step"
@@ -374,12 +442,3 @@ def _require(holds: bool, field: str, value: object, allowed: str) -> None:
         raise ProfileError(
             f"The pocket engine cannot use {field} = {value!r}.", hint=f"Write {allowed}, or choose another profile."
         )
-
-
-def _steps_with_samples(job: Job) -> frozenset[int]:
-    """The steps after which samples are made, 0 and the last included."""
-    settings, num_steps = job.profile.samples, job.profile.training.steps
-    if not settings.prompts:
-        return frozenset()
-    steps = set(range(settings.every_steps, num_steps, settings.every_steps)) if settings.every_steps else set[int]()
-    return frozenset(steps | {num_steps} | ({0} if settings.before_training else set()))

@@ -35,7 +35,7 @@ _INDIFFERENT = {
     },
     "dataset": {"trigger", "regularisation_share", "held_out_folder"},
     "samples": {"prompts", "every_steps", "before_training", "num_steps", "seed"},
-    "checkpoints": {"every_steps", "keep"},
+    "checkpoints": {"every_steps", "keep", "keep_best", "keep_every_steps"},
 }
 
 

@@ -12,7 +12,7 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.run_title import day_and_time
 from diffusionforce.job import Job, read_job
-from diffusionforce.runs import RunState, list_runs
+from diffusionforce.runs import RunState, SavedState, list_runs
 
 _SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov", ".avi", ".mkv"})
@@ -26,14 +26,15 @@ class PastRun:
         root: The folder.
         state: How far it came and how it ended; a run whose process is gone has crashed.
         picture: Its newest sample of the first prompt, None where there is none.
-        states: Folders of the states that it saved, from which another run can go on, the newest first.
+        states: The whole checkpoints that it saved, from which there is something left to do, the farthest
+            first.
         dataset_dir: What it learned from, None where that cannot be read any more.
     """
 
     root: Path
     state: RunState
     picture: Path | None
-    states: tuple[Path, ...] = ()
+    states: tuple[SavedState, ...] = ()
     dataset_dir: Path | None = None
 
     @property
@@ -88,15 +89,14 @@ def read_history(root: Path) -> list[PastRun]:
         dataset_dir = None
         with contextlib.suppress(UserError):
             dataset_dir = read_job(folder.job_path).dataset_dir
-        states = tuple(folder.states())
+        states = tuple(saved for saved in folder.states() if saved.step < state.num_steps)
         found.append(PastRun(root=folder.root, state=state, picture=picture, states=states, dataset_dir=dataset_dir))
     return found
 
 
-def state_words(state: Path) -> str:
-    """Return what a saved state is called: by its step where its name has one."""
-    step = re.search(r"step[_-]?0*(\d+)", state.name)
-    return f"Resume from step {int(step[1]):,}" if step else f"Resume from {state.name}"
+def state_words(state: SavedState) -> str:
+    """Return what a checkpoint is called: by its step."""
+    return f"Resume from step {state.step:,}"
 
 
 def when(iso: str) -> str:

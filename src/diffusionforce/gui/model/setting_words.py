@@ -97,6 +97,8 @@ WORDS: dict[str, SettingWords] = {
     "samples.num_frames": _more("Frames", "frames", note="1 is a picture", finds="video length sampling"),
     "checkpoints.every_steps": _words("Save every", "steps", finds="save_every_n_steps checkpoint"),
     "checkpoints.keep": _words("Keep the newest", "files", finds="save_last_n_steps checkpoint"),
+    "checkpoints.keep_best": _more("Keep the best", "files", note="by held-out loss", finds="best checkpoint"),
+    "checkpoints.keep_every_steps": _more("Keep one every", "steps", note="0 keeps none for it", finds="checkpoint"),
     "devices.use": _more("Devices", note="auto, cpu, or cuda:0, cuda:1", finds="gpu cards cuda"),
     "memory.reserve_gb": _more("Left free on each card", "GB", note="empty: chosen for you", finds="vram reserve"),
     "memory.budget_gb": _more("Most of each card", "GB", note="empty: no limit", finds="vram budget limit"),

@@ -215,14 +215,17 @@ class HistoryPage(Page):
         line.chosen.setChecked(root in self._chosen)
         line.chosen.toggled.connect(lambda on: self._choose(root, on))
         if run.can_resume:
-            line.add_button("Resume", "", title, lambda: self._resume(run, run.states[0]))
+            line.add_button("Resume", "", title, lambda: self._resume(run, run.states[0].path))
         line.add_button("Open", "", title, lambda: self.open_asked.emit(root))
         gallery = line.add_button("Gallery", "", title, lambda: self.gallery_asked.emit(root))
         gallery.allow(run.picture is not None, reason="This run has no previews.")
         line.add_menu(
             title,
             [
-                *((history.state_words(state), lambda state=state: self._resume(run, state)) for state in run.states),
+                *(
+                    (history.state_words(state), lambda state=state: self._resume(run, state.path))
+                    for state in run.states
+                ),
                 ("Add to the queue again", lambda: self._run_again(root)),
                 ("Open folder", lambda: open_folder(root)),
             ],

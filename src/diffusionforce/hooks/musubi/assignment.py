@@ -12,6 +12,7 @@ from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.schedule.generators import Costs, Op, interleaved
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.shortage import Shortage
+from diffusionforce.runs import CheckpointManifest
 
 
 class Listener(Protocol):
@@ -96,6 +97,10 @@ class Assignment:
     """Attributes of the transformer that hold its blocks, in calling order."""
     listener: Listener
     samples_dir: Path
+    manifest: CheckpointManifest = field(
+        default_factory=lambda: CheckpointManifest(engine="musubi", step=0, num_steps=0)
+    )
+    """What checkpoints say about themselves; the step is filled in."""
     num_pieces: int = 1
     """Micro-batches that each batch is cut into, as far as it has pictures."""
     order: Callable[[Placement, int], Sequence[Op]] = interleaved_order

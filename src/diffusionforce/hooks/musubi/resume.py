@@ -5,9 +5,11 @@ saves come at other steps, and as many steps as ever follow. Its counters are lo
 
 So the steps that were done are gone through once more without doing anything: the loop is given empty batches, whose
 loss is the one that was noted, and an optimiser that does nothing. That takes about a millisecond a step, and after it
-every counter, name and average is what it was. What is needed for it is noted beside each saved state.
+every counter, name and average is what it was. What is needed for it is noted beside each saved state. The trainer
+writes a state file by file into its place; here it gets that place in one move, when all of it has been read back.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from diffusionforce.hooks.musubi.replay import ReplayedLoader, Silenced
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 from diffusionforce.pipeline.recompute.random_numbers import RandomNumbers
+from diffusionforce.runs import new_checkpoint
 
 _QUIET: dict[str, Any] = {
     "save_every_n_steps": None,
@@ -57,6 +60,7 @@ class Resume(EngineTrainer):
         """Load the state, and the notes beside it."""
         super()._register_hooks_and_resume(args, accelerator, network)
         accelerator.register_save_state_pre_hook(self._note)
+        accelerator.save_state = self._whole(accelerator.save_state)
         if args.resume:
             self._going_on = read_notes(Path(args.resume))
 
@@ -123,6 +127,18 @@ class Resume(EngineTrainer):
         if has_begun and self._going_on is not None:
             self._going_on.epoch_start.restore()
         self._epoch_start = HostNumbers.now()
+
+    def _whole(self, save: Callable[..., Any]) -> Callable[..., Any]:
+        """Saving as it is, but into a neighbour that takes its place when it is whole and has been read back."""
+
+        def save_whole(output_dir: str, *rest: Any, **named: Any) -> str:
+            step = len(self._item_losses) // self._accumulation
+            manifest = self.assignment.manifest.model_copy(update={"step": step})
+            with new_checkpoint(Path(output_dir), manifest) as folder:
+                save(str(folder), *rest, **named)
+            return output_dir
+
+        return save_whole
 
     def _note(self, models: Any, weights: Any, folder: str) -> None:
         """Called by Accelerate when a state is saved."""

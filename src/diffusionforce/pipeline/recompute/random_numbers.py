@@ -1,7 +1,7 @@
 """The states of the random number generators of the host and of cards, read, set, and kept apart."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 
@@ -25,6 +25,17 @@ class RandomNumbers:
         torch.set_rng_state(states[0])
         for card, state in zip(self._cards, states[1:], strict=True):
             torch.cuda.set_rng_state(state, card)
+
+    def by_name(self) -> dict[str, torch.Tensor]:
+        """The generators' states by the devices' names, to be kept."""
+        return dict(zip(["cpu", *(f"cuda:{card}" for card in self._cards)], self.read(), strict=True))
+
+    def write_by_name(self, states: Mapping[str, torch.Tensor]) -> None:
+        """Set the generators that `by_name` knew; others stay as they are."""
+        torch.set_rng_state(states["cpu"])
+        for card in self._cards:
+            if f"cuda:{card}" in states:
+                torch.cuda.set_rng_state(states[f"cuda:{card}"], card)
 
     @contextlib.contextmanager
     def replayed(self, states: list[torch.Tensor]) -> Iterator[None]:

@@ -73,7 +73,7 @@ def test_a_step_of_the_engine_holds_what_is_forecast(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recompute: bool
 ) -> None:
     # Attention is stood in for by tensors of its size, with anything in them.
-    monkeypatch.setattr(Stepper, "_require_numbers", lambda *_numbers: None)
+    monkeypatch.setattr(Stepper, "_require_numbers", lambda *_numbers, **_named: None)
     job = small_job(tmp_path, training__batch_size=3, training__gradient_checkpointing=recompute)
     subject = training_subject(job.profile, SMALL, microbatch_size=3, on_cards=False)
     footprint = Footprint.from_json(trace_training(subject).to_json())

@@ -1,5 +1,6 @@
 """Whole runs of the pocket engine, small enough for a test: 64 pixels, a few steps, the shipped weights."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import torch
 from PIL import Image
 from tests.support.jobs import picture_folder, small_job
 from tests.support.pocket_runs import FakeControls, Run, tiny_job
+from tests.support.small_pocket import eventful_job
 
 from diffusionforce.datasets import pictures
 from diffusionforce.engines.pocket.lora import load_lora
 from diffusionforce.engines.pocket.preparation import about_trigger
+from diffusionforce.engines.pocket.progress import read_progress
 from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.engines.pocket.weights import load_base
 from diffusionforce.errors import DeviceError, DivergedError, ProfileError, WeightsError
@@ -27,6 +30,7 @@ def test_a_run_from_first_to_last_message(tmp_path: Path) -> None:
         samples__every_steps=2,
         checkpoints__every_steps=1,
         checkpoints__keep=2,
+        checkpoints__keep_best=0,
         dataset__trigger="Blob",
     ).model_copy(update={"held_out_dir": picture_folder(tmp_path / "held out", num_pictures=1)})
     run = Run(job)
@@ -49,8 +53,11 @@ def test_a_run_from_first_to_last_message(tmp_path: Path) -> None:
     assert saves[-1].path == run.end.lora == "checkpoints/blob.safetensors"
     assert sorted(path.name for path in run.folder.checkpoints_dir.iterdir()) == [
         "blob.safetensors",
+        "blob_step_000002-state",
         "blob_step_000002.safetensors",
+        "blob_step_000003-state",
         "blob_step_000003.safetensors",
+        "blob_step_000004-state",
     ]
     (placed,) = run.of_kind(Placed)
     assert placed.num_blocks == len(placed.devices[0].blocks) == 10
@@ -164,15 +171,42 @@ def test_other_prompts_count_from_the_next_samples_on(tmp_path: Path) -> None:
     assert drawn[1:] == [(step, prompt, 2) for step in (1, 2) for prompt in ("a frog", "a tall house")]
 
 
-def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
-    job = tiny_job(
-        tmp_path, steps=5, checkpoints__every_steps=1, training__learning_rate=1e6, training__max_grad_norm=0
-    )
-    with pytest.raises(DivergedError, match="broke down at step") as caught:
-        Run(job)
-    assert "training.learning_rate (now 1e+06)" in caught.value.hint
-    for path in (job.run_dir / "checkpoints").iterdir():
-        assert torch.isfinite(load_lora(load_base().transformer, path).parameters()[1]).all()
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"training__learning_rate": 1e3}, "training.learning_rate is 1000"),
+        ({"training__learning_rate": 1e6, "training__max_grad_norm": 0}, "gradients are not clipped"),
+    ],
+)
+def test_the_first_bad_number_ends_the_run_with_the_last_good_lora(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    job = tiny_job(tmp_path, steps=12, checkpoints__every_steps=1, **changes)
+    run = Run(job, begin=False)
+    with pytest.raises(DivergedError, match=r"broke down at step \d+") as caught:
+        run.train()
+    assert words in caught.value.hint
+    assert "The pictures of that step: " in caught.value.hint and ".png" in caught.value.hint
+    (caution,) = [warning for warning in run.of_kind(Warn) if "learning_rate" in warning.sentence]
+    assert run.messages.index(caution) < run.messages.index(run.of_kind(Step)[0])
+    last = run.of_kind(Step)[-1].step
+    assert f"The LoRA of step {last} is saved." in caught.value.hint
+    assert math.isfinite(run.losses[-1])
+    loras = list(run.folder.checkpoints_dir.glob("*.safetensors"))
+    assert f"loranne_step_{last:06d}.safetensors" in [path.name for path in loras]
+    for path in loras:
+        assert all(torch.isfinite(matrix).all() for matrix in load_lora(load_base().transformer, path).parameters())
+    assert run.folder.states()[0].step == last
+
+
+def test_weights_about_to_become_infinite_stop_the_step(tmp_path: Path) -> None:
+    job = eventful_job(tmp_path, training__learning_rate=1e6, training__weight_decay=10, training__warmup_steps=0)
+    run = Run(job, begin=False)
+    with pytest.raises(DivergedError, match="broke down at step"):
+        run.train()
+    for state in run.folder.states():
+        progress, _ = read_progress(state.path)
+        assert all(torch.isfinite(matrix).all() for matrix in progress.lora.values())
 
 
 def test_small_datasets_are_not_split_and_larger_ones_are(tmp_path: Path) -> None:

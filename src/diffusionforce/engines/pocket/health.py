@@ -1,0 +1,107 @@
+"""Signs that a training goes wrong, told while something can be done about it.
+
+A loss that leaps, a LoRA that no gradient reaches, a learning rate that no LoRA of this model survives: each ends in a
+file that does nothing or draws noise, hours later.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from diffusionforce.job import Profile
+from diffusionforce.wire import Warn
+
+USUAL_RATES = (1e-5, 3e-2)
+"""Learning rates with which LoRAs of this model learn something and survive it."""
+_DECAY = 0.95
+_SPIKE = 4.0
+"""Times the average that a loss must reach to be a leap; single losses vary by a factor of two."""
+_STEPS_TO_KNOW = 20
+_STEPS_BETWEEN_WARNINGS = 50
+_STEPS_WITHOUT_GRADIENT = 5
+
+
+def about_learning_rate(profile: Profile) -> Warn | None:
+    """A warning if the learning rate is far from what works."""
+    rate, (lowest, highest) = profile.training.learning_rate, USUAL_RATES
+    if lowest <= rate <= highest:
+        return None
+    ends_in = "breaks a LoRA within a few steps" if rate > highest else "changes next to nothing"
+    return Warn(
+        sentence=f"training.learning_rate is {rate:g}, which {ends_in}.",
+        hint=f"The pocket model learns with {lowest:g} to {highest:g}; 0.003 suits most.",
+    )
+
+
+def likely_causes(profile: Profile, *, step: int, rate: float) -> list[str]:
+    """What may have made a number infinite, the likeliest first.
+
+    Args:
+        profile: The settings.
+        step: The step that it happened in.
+        rate: Its learning rate.
+    """
+    training, lora = profile.training, profile.lora
+    causes: list[str] = []
+    if rate > USUAL_RATES[1]:
+        causes.append(f"training.learning_rate is {training.learning_rate:g}: try 0.003")
+    if training.max_grad_norm == 0:
+        causes.append("gradients are not clipped: set training.max_grad_norm to 1")
+    if lora.alpha > 8 * lora.rank:
+        causes.append(f"lora.alpha is {lora.alpha / lora.rank:g} times lora.rank: set both to the same")
+    if step <= 20 and not training.warmup_steps:
+        causes.append("there is no warm-up: set training.warmup_steps to 10 or more")
+    return causes or ["one of these pictures or captions is damaged, or the learning rate is a little too high"]
+
+
+def named(files: Sequence[str], *, most: int = 4) -> str:
+    """Names of files for a sentence, each once."""
+    names = list(dict.fromkeys(files))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+class HealthWatch:
+    """Looks at the losses and gradients of a run's steps.
+
+    Args:
+        average: Running average of the losses before; None where there were none.
+        count: How many losses there were.
+    """
+
+    def __init__(self, *, average: float | None = None, count: int = 0) -> None:
+        self.average = average
+        self.count = count
+        self._warned_step: int | None = None
+        self._num_without_gradient = 0
+
+    def note(self, step: int, *, loss: float, grad_norm: float, files: Sequence[str]) -> Iterator[Warn]:
+        """Take in a step, and give what the user should know.
+
+        Args:
+            step: Its number.
+            loss: Its loss.
+            grad_norm: Norm of its gradients before clipping.
+            files: Its pictures.
+        """
+        yield from self._spike(step, loss, files)
+        self.average = loss if self.average is None else _DECAY * self.average + (1 - _DECAY) * loss
+        self.count += 1
+        self._num_without_gradient = self._num_without_gradient + 1 if grad_norm == 0 else 0
+        if self._num_without_gradient == _STEPS_WITHOUT_GRADIENT:
+            yield Warn(
+                sentence=f"The LoRA learns nothing: no gradient has reached it for {_STEPS_WITHOUT_GRADIENT} steps.",
+                hint="Stop, and look at lora.dropout, lora.alpha and model.precision.",
+                step=step,
+            )
+
+    def _spike(self, step: int, loss: float, files: Sequence[str]) -> Iterator[Warn]:
+        is_known = self.average is not None and self.count >= _STEPS_TO_KNOW
+        is_new = self._warned_step is None or step - self._warned_step >= _STEPS_BETWEEN_WARNINGS
+        if is_known and is_new and math.isfinite(loss) and loss > _SPIKE * (self.average or 0.0):
+            self._warned_step = step
+            yield Warn(
+                sentence=f"The loss leapt to {loss:.3g} at step {step}, from about {self.average:.3g}.",
+                hint=f"If it stays there, stop, and go on from an earlier checkpoint with a lower learning rate. "
+                f"The pictures of that step: {named(files)}.",
+                step=step,
+            )

@@ -30,8 +30,8 @@ from tests.support.musubi_families import FAMILIES, write_caches
 from tests.support.musubi_process import import_on_processor
 
 from diffusionforce.datasets import read_folder
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.datasets.sets import DatasetSet, SetFolder, write_set
-from diffusionforce.engines.intakes import intake_of
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.families import find_family

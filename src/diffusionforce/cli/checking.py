@@ -14,10 +14,10 @@ from rich.text import Text
 from diffusionforce.cli.output import write_answer
 from diffusionforce.datasets.findings import GROUPS, KINDS
 from diffusionforce.datasets.intake import PICTURES, Intake
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.datasets.listing import require_utf8
 from diffusionforce.datasets.records import Checking, FileFinding
 from diffusionforce.datasets.sets import MAX_FRAMES, SetFolder, is_set, read_set
-from diffusionforce.engines.intakes import intake_of
 from diffusionforce.errors import UserError
 from diffusionforce.job import dataset_folder, find_profile, read_profile
 from diffusionforce.runs import data_dir

@@ -32,16 +32,12 @@ class Report:
         files: Its media files in order of name, then captions of nothing.
         findings: What was found, in the order of `findings.KINDS`.
         duration_s: How long the check took.
-        intake: What the model takes.
-        num_frames: Frames of a clip that are trained on.
     """
 
     root: Path
     files: tuple[FileFacts, ...]
     findings: tuple[FileFinding, ...]
     duration_s: float
-    intake: Intake
-    num_frames: int
 
     @property
     def num_media(self) -> int:
@@ -56,13 +52,7 @@ class Report:
     def summary(self) -> Checked:
         """Return the last record."""
         return Checked(
-            root=str(self.root),
-            num_media=self.num_media,
-            num_used=self.num_used,
-            duration_s=self.duration_s,
-            frames_per_second=self.intake.frames_per_second,
-            num_frames=self.num_frames if self.intake.takes_clips else 0,
-            controls=self.intake.controls,
+            root=str(self.root), num_media=self.num_media, num_used=self.num_used, duration_s=self.duration_s
         )
 
 
@@ -123,8 +113,6 @@ def check_folder(
         files=tuple(judge.facts),
         findings=tuple(findings),
         duration_s=time.monotonic() - started_s,
-        intake=intake,
-        num_frames=frames,
     )
 
 

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from diffusionforce.datasets.intake import Controls
 from diffusionforce.wire.messages import Failed, Record
 
 Media = Literal["picture", "clip", "caption", "control", "other"]
@@ -77,12 +76,6 @@ class Checked(Record):
     """Pictures and clips, those of types that are not trained on included."""
     num_used: int
     duration_s: float
-    frames_per_second: float = 0.0
-    """Speed that clips are trained at; 0 where the model takes none."""
-    num_frames: int = 0
-    """Frames of a clip that are trained on."""
-    controls: Controls = "used"
-    """What the model does with control pictures."""
 
 
 CheckRecord = Checking | FileFacts | FileFinding | Checked

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from diffusionforce.datasets import Dataset, Finding, read_folder
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.engines.contract import Datasets
-from diffusionforce.engines.intakes import intake_of
 from diffusionforce.errors import DiskError, RunFolderError, UserError
 from diffusionforce.job import Job, Profile
 from diffusionforce.runs import RunFolder

@@ -11,8 +11,6 @@ from diffusionforce.engines.musubi.families import Family
 from diffusionforce.errors import DatasetError
 
 CONTROL_DIR = "control"
-ONE_ONLY = frozenset({"flux_kontext"})
-"""Architectures that take one control picture for each picture, no more."""
 
 
 def needs_controls(family: Family) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 import tomli_w
 
 from diffusionforce.datasets import Dataset
-from diffusionforce.engines.intakes import intake_of
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.engines.musubi.arguments import EngineArguments, caption_arguments, picture_arguments
 from diffusionforce.engines.musubi.program import load_program, run_program
 from diffusionforce.engines.musubi.readiness import Ready

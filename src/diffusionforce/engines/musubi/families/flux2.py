@@ -161,7 +161,6 @@ def _family(
         sample_steps=sample_steps,
         guidance_key="guidance_scale",
         sample_guidance=sample_guidance,
-        references=True,
         eight_bit_captions="" if version == "dev" else "fp8_text_encoder",
         tokenizers=(tokenizer,),
         blocks_to_swap_max=swap_max,

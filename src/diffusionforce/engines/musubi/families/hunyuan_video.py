@@ -87,7 +87,6 @@ FAMILIES = (
         sample_guidance=6.0,
         guidance_key="guidance_scale",
         makes="videos",
-        clip_fps=24.0,
         eight_bit="plain",
         eight_bit_captions="fp8_llm",
         tokenizers=("openai/clip-vit-large-patch14", "xtuner/llava-llama-3-8b-v1_1-transformers"),

@@ -121,7 +121,6 @@ def _family(
         sample_guidance=5.0,
         sample_inputs="picture" if "i2v" in task else "prompt",
         makes="videos",
-        clip_fps=24.0,
         tokenizers=("Qwen/Qwen2.5-VL-7B-Instruct", "openai/clip-vit-large-patch14"),
         # The autoencoder is HunyuanVideo's; its weights are under their terms.
         licence_folders=("hunyuan_model",),

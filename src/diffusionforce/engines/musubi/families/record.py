@@ -149,8 +149,6 @@ class Family:
         sample_inputs: What a sample is made from beside its prompt.
         makes: What it generates.
         trains_on: What a dataset for it holds.
-        clip_fps: Frames a second of the clips that it is trained on; 0 where it takes none.
-        references: Whether it can be trained on pictures with control pictures though it needs none.
         eight_bit: How its weights can be held in 8 bits: scaled by the engine, plain files only, already so, or not.
         eight_bit_captions: The option that holds the text encoder in 8 bits; empty if there is none.
         keeps_precision: Whether it trains in the number format of its file and in no other.
@@ -181,8 +179,6 @@ class Family:
     sample_inputs: Literal["prompt", "picture", "control picture"] = "prompt"
     makes: Literal["pictures", "videos"] = "pictures"
     trains_on: Literal["pictures", "pictures with control pictures", "videos"] = "pictures"
-    clip_fps: float = 0.0
-    references: bool = False
     eight_bit: Literal["scaled", "plain", "already", "no"] = "scaled"
     eight_bit_captions: str = ""
     keeps_precision: bool = False

@@ -135,7 +135,6 @@ def _family(
         sample_options={"discrete_flow_shift": sample_shift},
         sample_inputs="picture" if from_picture else "prompt",
         makes="videos",
-        clip_fps=16.0,
         eight_bit_captions="fp8_t5",
         keeps_precision=True,
         tokenizers=_TOKENIZERS,

@@ -3,7 +3,7 @@
 import argparse
 
 import diffusionforce
-from diffusionforce.cli import checking, engine, forecasting, listing, lora, models, running, window
+from diffusionforce.cli import checking, engine, forecasting, listing, lora, models, reporting, running, window
 from diffusionforce.cli.arguments import add_plan_arguments
 from diffusionforce.cli.benches import BENCHES
 from diffusionforce.cli.parsing import Parser
@@ -52,6 +52,10 @@ def parser() -> argparse.ArgumentParser:
     runs = commands.add_parser("runs", help="list the runs in your data folder, the newest first")
     runs.add_argument("--json", action="store_true", help="print one JSON record a run")
     runs.set_defaults(execute=listing.show_runs)
+
+    reporting.add_arguments(
+        commands.add_parser("report", help="make a zip of a run for a bug report", description=reporting.DESCRIPTION)
+    )
 
     doctor = commands.add_parser("doctor", help="look at the machine and say what works and what to do")
     doctor.add_argument("--json", action="store_true", help="print the findings as one JSON record")

@@ -5,7 +5,6 @@ from diffusionforce.rig.cards import Card, CardProcess, Reading
 from diffusionforce.rig.driver import Driver, open_driver
 from diffusionforce.rig.findings import Finding, Severity, find, label
 from diffusionforce.rig.machine import Machine, read_machine
-from diffusionforce.rig.privacy import without_names
 from diffusionforce.rig.report import RigReport, examine, read_cards
 from diffusionforce.rig.sizes import GIB, in_gb
 from diffusionforce.rig.speeds import advise, keep_speed_test, last_speed_test, link_bytes_per_s, speed_of
@@ -38,5 +37,4 @@ __all__ = [
     "speed_of",
     "text_report",
     "torch_facts",
-    "without_names",
 ]

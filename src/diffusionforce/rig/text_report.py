@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import diffusionforce
 from diffusionforce.rig.cards import Card
-from diffusionforce.rig.privacy import without_names
 from diffusionforce.rig.report import RigReport
 from diffusionforce.rig.sizes import in_gb
 from diffusionforce.rig.speeds import speed_of
+from diffusionforce.wire.privacy import without_names
 from diffusionforce.wire.speed import SpeedTest
 
 

@@ -7,7 +7,6 @@ was shown. Pictures, captions and weights are never part of it.
 import io
 import json
 import os
-import platform
 import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -19,8 +18,7 @@ from typing import Any
 
 import tomli_w
 
-import diffusionforce
-from diffusionforce.errors import RunFolderError
+from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import Job, builtin_profiles, data_dir, read_job, write_whole
 from diffusionforce.runs.folder import RunFolder
 from diffusionforce.runs.storage import storage_error
@@ -28,6 +26,7 @@ from diffusionforce.wire.privacy import Cleaner
 
 FIRST_BYTES, LAST_BYTES = 256 << 10, 1 << 20
 """Of a long file the begin and the end are taken."""
+_LEFT_OUT = "..."
 _MAX_LISTED = 2000
 _MAX_NAMES = 5000
 _SECRET_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
@@ -62,16 +61,15 @@ def collect_report(folder: RunFolder, *, machine: str) -> RunReport:
 
     Args:
         folder: The run.
-        machine: The computer in words, already without names.
+        machine: Version and computer in words, already without names.
 
     Raises:
         RunFolderError: The state of the run cannot be read.
     """
     folder.read_state()
     cleaner = Cleaner(_known(folder))
-    about = f"DiffusionForce {diffusionforce.__version__}, Python {platform.python_version()}, {platform.platform()}"
     files = [
-        ReportFile(name="about.txt", what="versions and the computer", content=f"{about}\n\n{machine}\n".encode()),
+        ReportFile(name="about.txt", what="versions and the computer", content=f"{machine}\n".encode()),
         *_written(folder, cleaner),
         ReportFile(name="files.txt", what="names and sizes of what the run made", content=_listing(folder, cleaner)),
     ]
@@ -108,7 +106,7 @@ def _written(folder: RunFolder, cleaner: Cleaner) -> Iterator[ReportFile]:
         (folder.state_path, "how the run ended", _clean_json),
         (folder.job_path, "its settings, without prompts", _clean_toml),
         (folder.telemetry_path, "what it told, step by step", _clean_lines),
-        *((path, "what it printed", _clean_text) for path in folder.log_paths()),
+        *((path, "what it printed", _clean_text) for path in sorted(folder.root.glob("log*.txt"))),
     )
     for path, what, clean in texts:
         text = _text(path)
@@ -133,9 +131,13 @@ def _clean_lines(text: str, cleaner: Cleaner) -> str:
 
 def _clean_line(line: str, cleaner: Cleaner) -> str:
     try:
-        return json.dumps(cleaner.cleaned(json.loads(line)), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return cleaner.clean(line)
+        record: dict[str, Any] = dict(json.loads(line))
+        if "prompt" in record:  # It may be another than the job's.
+            record["prompt"] = f"<prompt, {len(str(record['prompt']))} characters>"
+        return json.dumps(cleaner.cleaned(record), ensure_ascii=False)
+    except (ValueError, TypeError, RecursionError):
+        # Torn, it may hold half a prompt, which nobody would know for one.
+        return line if line.startswith(_LEFT_OUT) else f"<no record, {len(line)} characters>"
 
 
 def _clean_toml(text: str, cleaner: Cleaner) -> str:
@@ -157,7 +159,7 @@ def _text(path: Path) -> str:
             rest = file.read(LAST_BYTES)
     except OSError:
         return ""
-    note = f"\n... {left_out} bytes are left out here ...\n" if left_out else ""
+    note = f"\n{_LEFT_OUT} {left_out} bytes are left out here\n" if left_out else ""
     return start.decode(errors="replace") + note + rest.decode(errors="replace")
 
 
@@ -177,7 +179,7 @@ def _known(folder: RunFolder) -> dict[str, str]:
     known |= {str(data_dir()): "<data>", str(Path.home()): "<home>"}
     try:
         job = read_job(folder.job_path)
-    except RunFolderError:
+    except UserError:
         return known
     return known | dict(_of_job(job))
 

@@ -81,9 +81,11 @@ class RunFollower(QObject):
         return len(chunk) == CHUNK_BYTES
 
     def _read_log(self) -> None:
+        size = self._folder.log_path.stat().st_size if self._folder.log_path.is_file() else 0
         if self._log_at is None:
-            size = self._folder.log_path.stat().st_size if self._folder.log_path.is_file() else 0
             self._log_at = max(0, size - LOG_BACKLOG_BYTES)
+        elif size < self._log_at:  # It was full, and a new one was begun.
+            self._log_at = 0
         chunk = _read(self._folder.log_path, at=self._log_at)
         self._log_at += len(chunk)
         *lines, self._log_tail = (self._log_tail + self._log_decoder.decode(chunk)).split("\n")

@@ -16,10 +16,10 @@ from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import long_title, run_title
 from diffusionforce.job import Job, read_job, write_job
 from diffusionforce.runs import RunFolder, claimed_run_dir, runs_root
+from diffusionforce.runs.log import last_words
 from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message
 
 REPAINT_MS = 100
-LAST_WORDS_BYTES = 4096
 
 
 class RunSession(QObject):
@@ -198,7 +198,7 @@ class RunSession(QObject):
         if kept is None or kept.kind != "crashed":
             return result
         # The log file has what the pipe did not carry any more.
-        detail = _last_words(self.root / "log.txt") or result.detail or kept.detail
+        detail = last_words(self.root / "log.txt") or result.detail or kept.detail
         return Outcome(kind="crashed", sentence=kept.sentence, hint=kept.hint, detail=detail, step=kept.step)
 
     def _touch(self) -> None:
@@ -207,15 +207,3 @@ class RunSession(QObject):
 
     def _clean_up(self) -> None:
         self._kept.close()
-
-
-def _last_words(path: Path) -> str:
-    """Return the end of a log file, from the start of a line."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - LAST_WORDS_BYTES))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return ""
-    return (text.partition("\n")[2] if size > LAST_WORDS_BYTES else text).strip()

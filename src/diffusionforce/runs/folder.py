@@ -17,6 +17,7 @@ from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import PART_SUFFIX, Job, write_job, write_whole
 from diffusionforce.runs.checkpoints import SavedState, whole_states
 from diffusionforce.runs.home import runs_root
+from diffusionforce.runs.log import last_words
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
 from diffusionforce.runs.storage import shortened, storage_error
 from diffusionforce.runs.telemetry import telemetry_records
@@ -224,6 +225,7 @@ class RunFolder:
                 "sentence": f"The training process ended at step {step} of {state.num_steps} without saying why; "
                 f"kept: {' and '.join(kept) or 'no LoRA and no samples'}.",
                 "hint": f"It was killed, ran out of memory, or lost its graphics driver; log.txt may say more.{go_on}",
+                "detail": last_words(self.log_path),
             }
         )
 

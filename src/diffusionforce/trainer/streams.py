@@ -15,6 +15,8 @@ import sys
 import threading
 from pathlib import Path
 
+from diffusionforce.runs.log import MAX_LOG_BYTES, put_aside
+
 COPY_EVERY_S = 0.2
 _CHUNK_BYTES = 1 << 16
 
@@ -52,40 +54,78 @@ class Log:
 
     Args:
         path: The log file; it is made, or appended to.
+        max_bytes: Size from which on it is put aside for a new one, see `runs.log`.
 
     Raises:
         OSError: The file cannot be opened.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("ab", buffering=0)
-        self._reader = path.open("rb")
+    def __init__(self, path: Path, *, max_bytes: int = MAX_LOG_BYTES) -> None:
+        self._path, self._max_bytes, self._full_bytes = path, max_bytes, max_bytes
         self._real = os.dup(2)
+        self._open()
+        self._is_copied = True
+        self._lock = threading.Lock()
         self._closing = threading.Event()
         self._copier = threading.Thread(target=self._copy, name="log copier", daemon=True)
-        _flush()
-        for descriptor in (1, 2):
-            os.dup2(self._file.fileno(), descriptor)
-        faulthandler.enable(self._file)
         self._copier.start()
 
     def close(self) -> None:
         """Give the descriptors back and copy the rest, without waiting long for a reader that does not read."""
+        with self._lock:
+            self._give_back()
+            self._closing.set()
+        self._copier.join(timeout=2.0)
+        self._file.close()
+
+    def _open(self) -> None:
+        self._file = self._path.open("ab", buffering=0)
+        self._reader: io.BufferedIOBase = self._path.open("rb")
+        _flush()
+        for descriptor in (1, 2):
+            os.dup2(self._file.fileno(), descriptor)
+        faulthandler.enable(self._file)
+
+    def _give_back(self) -> None:
         _flush()
         faulthandler.disable()
         for descriptor in (1, 2):
             os.dup2(self._real, descriptor)
-        self._closing.set()
-        self._copier.join(timeout=2.0)
-        self._file.close()
 
     def _copy(self) -> None:
         ends = False
-        with contextlib.suppress(OSError):  # Whoever read our standard error is gone; the file has it all.
-            while not ends:
-                ends = self._closing.wait(COPY_EVERY_S)
-                while chunk := self._reader.read(_CHUNK_BYTES):
+        while not ends:
+            ends = self._closing.wait(COPY_EVERY_S)
+            self._copy_news()
+            if self._reader.tell() >= self._full_bytes:
+                self._begin_anew()
+
+    def _copy_news(self) -> None:
+        while chunk := self._reader.read(_CHUNK_BYTES):
+            try:
+                if self._is_copied:
                     write_all(self._real, chunk)
+            except OSError:
+                self._is_copied = False  # Whoever read our standard error is gone; the file has it all.
+
+    def _begin_anew(self) -> None:
+        """Put the full file aside; for the moment, what is printed goes to the real standard error only.
+
+        Windows renames no file that is open, and a program that we started may hold it there: then it grows on.
+        """
+        with self._lock:
+            if self._closing.is_set():
+                return
+            self._give_back()
+            self._reader.close()
+            self._file.close()
+            with contextlib.suppress(OSError):
+                put_aside(self._path)
+            try:
+                self._open()
+                self._full_bytes = self._path.stat().st_size + self._max_bytes
+            except OSError:
+                self._reader, self._full_bytes = io.BytesIO(), sys.maxsize
 
 
 def write_all(descriptor: int, content: bytes) -> None:

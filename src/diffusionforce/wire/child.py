@@ -14,13 +14,14 @@ PASSING_JOB_NAME = "passing.job.toml"
 def module_command(module: str, *arguments: str) -> list[str]:
     """Return the command line of a process that runs a module of ours.
 
-    `-P` keeps a `random.py` in the folder from which the user starts us out of the import path.
+    `-P` keeps a `random.py` in the folder from which the user starts us out of the import path. A process that
+    crashes says on its standard error where it was.
 
     Args:
         module: The module, with its package.
         arguments: Its arguments.
     """
-    return [sys.executable, "-P", "-X", "utf8", "-m", module, *arguments]
+    return [sys.executable, "-P", "-X", "utf8", "-X", "faulthandler", "-m", module, *arguments]
 
 
 def child_command(job_file: Path) -> list[str]:

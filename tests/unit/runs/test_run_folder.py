@@ -106,8 +106,10 @@ def test_a_run_whose_process_is_gone_has_crashed_and_says_what_was_kept(run: Run
     (run.checkpoints_dir / "lora-5.safetensors").write_bytes(b"x")
     (run.samples_dir / "a.png").write_bytes(b"x")
     (run.samples_dir / "b.png.part").write_bytes(b"x")
+    run.log_path.write_text("Fatal Python error: Segmentation fault\n  File x", encoding="utf-8")
     crashed = run.reconciled_state()
     assert crashed == run.read_state()
+    assert crashed.detail == "Fatal Python error: Segmentation fault\n  File x"
     assert (crashed.state, crashed.step, crashed.num_samples) == ("crashed", 6, 1)
     assert crashed.lora == "checkpoints/lora-5.safetensors"
     assert crashed.held_out_loss == RunHeldOut(before=1.0, after=0.5)

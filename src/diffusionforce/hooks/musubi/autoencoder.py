@@ -52,10 +52,24 @@ class SettledAutoencoder:
             try:
                 with torch.autocast("cpu", enabled=False):
                     return function(*args, **kwargs)
+            except BaseException:
+                self._forget_features()
+                raise
             finally:
                 self._inner.to(torch.device("cpu"))
 
         return call
+
+    def _forget_features(self) -> None:
+        """Let go what a call that failed half-way had kept for its next frames.
+
+        Video autoencoders keep features of one frame for the next, and let them go when a call begins or ends: gigabytes
+        would stay on the card, which the training does not have.
+        """
+        for holder in (self._inner, getattr(self._inner, "model", None)):
+            clear_cache = getattr(holder, "clear_cache", None)
+            if callable(clear_cache):
+                clear_cache()
 
     def _here(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to(self.device, self.dtype) if tensor.is_floating_point() else tensor.to(self.device)

@@ -103,6 +103,34 @@ def test_an_autoencoder_stays_and_gets_what_it_can_take() -> None:
     assert settled.dtype is torch.float32
 
 
+class FrameByFrameModel:
+    """Keeps features between frames until it is told to clear them, as Wan's does."""
+
+    def __init__(self) -> None:
+        self.features: list[torch.Tensor] = []
+
+    def clear_cache(self) -> None:
+        self.features = []
+
+
+class VideoDecoder(Decoder):
+    def __init__(self) -> None:
+        super().__init__()
+        self.model = FrameByFrameModel()
+
+    def decode(self, latents: list[torch.Tensor]) -> list[torch.Tensor]:
+        self.model.features += latents
+        raise torch.OutOfMemoryError
+
+
+def test_a_video_autoencoder_that_ran_out_of_memory_keeps_none() -> None:
+    inner = VideoDecoder()
+    with pytest.raises(torch.OutOfMemoryError):
+        SettledAutoencoder(inner, torch.device("cpu"), torch.float32).decode([torch.ones(1)])
+    assert inner.model.features == []
+    assert inner.moved[-1] == torch.device("cpu")
+
+
 class Model(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ from rich.text import Text
 from diffusionforce.cli.arguments import as_options
 from diffusionforce.cli.words import duration, memory
 from diffusionforce.job import Profile
-from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, Way
+from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, StageNeed, Way
 
 _PARTS = {
     "weights_bytes": "weights",
@@ -112,9 +112,18 @@ def _show_ram(forecast: Forecast, profile: Profile, *, console: Console) -> None
         if phase.words:
             time = _sample_time(phase.step_s, profile) if phase.phase == "sampling" and phase.fits else ""
             _say(console, Text(f"  {phase.phase}: {phase.words}{time}", style="dim"))
+        for stage in phase.stages:
+            _say(console, Text(f"    {stage.words}: {_place(forecast, stage)}", style="dim"))
         for num_blocks, card in zip(phase.num_aside, forecast.rig, strict=False):
             if num_blocks:
                 _say(console, f"  {num_blocks} blocks of {card.label} step aside to RAM while samples are made.")
+
+
+def _place(forecast: Forecast, stage: StageNeed) -> str:
+    """Where something runs, and what it takes there."""
+    labels = {card.device: card.label for card in forecast.rig}
+    missing = f", {memory(stage.missing_bytes)} too little" if stage.missing_bytes else ""
+    return f"{memory(stage.need.peak_bytes)} of {labels.get(stage.device, 'RAM, on the processor')}{missing}"
 
 
 def _sample_time(step_s: float | None, profile: Profile) -> str:

@@ -1,6 +1,7 @@
 """The plan of a run: what was forecast and chosen for a job, in the words of the engine that carries it out."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 
@@ -48,6 +49,8 @@ class RunPlan:
     """The largest thing that is trained on, for example `1024 x 1024, 4 at a time`."""
     step_s: float | None = None
     """Predicted seconds of a step; None where nothing is known of the cards' speed."""
+    device_of_call: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where models run that run by themselves, by the names that the engine's forecast gives them."""
 
     def of_device(self, device: str) -> DevicePlan | None:
         """The plan of a device by its name; None if it has none."""

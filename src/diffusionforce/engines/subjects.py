@@ -36,10 +36,12 @@ class TracedModel:
 class TracedCall:
     """A module that runs by itself: a text encoder, a VAE."""
 
+    name: str
+    """What it is called in a plan, which gives all calls of one name the same device: `captions`."""
     words: str
-    """What it does, for example `text encoder`."""
-    where: Literal["home", "cpu"]
-    """On the first card, or on the processor."""
+    """What it does, for example `text encoder on captions`."""
+    where: Literal["card", "cpu"]
+    """On a card that holds it and on the processor if none does, or on the processor anyway."""
     inputs: Inputs
     """As for `TracedModel`."""
     trace: Callable[[], "CallTrace"]

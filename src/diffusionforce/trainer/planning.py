@@ -147,4 +147,5 @@ def run_plan(forecast: Forecast, way: Way) -> RunPlan:
         mode=way.mode,
         bucket=phases["training"].words if "training" in phases else "",
         step_s=way.step_s,
+        device_of_call={stage.name: stage.device for phase in forecast.phases for stage in phase.stages},
     )

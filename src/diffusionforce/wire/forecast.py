@@ -54,6 +54,21 @@ class CardNeed(Record):
         return sum(getattr(self, name) for name in CardNeed.model_fields)
 
 
+class StageNeed(Record):
+    """One of the models that run by themselves in a phase, and hold their card while they do."""
+
+    name: str
+    """What it is called in a plan: `pictures`, `captions`, `decoding`."""
+    words: str
+    """For people, for example `text encoder on captions`."""
+    device: str
+    """For example `cuda:0`; `cpu` where no card holds it."""
+    need: CardNeed
+    """On that device, with what stays there meanwhile."""
+    missing_bytes: int = 0
+    """What the device lacks; 0 where it fits."""
+
+
 class PhaseNeed(Record):
     """One phase of the recommended way, or of the closest where nothing fits."""
 
@@ -68,6 +83,8 @@ class PhaseNeed(Record):
     """Sampling in mode C: for each card of the rig the blocks that step aside to RAM meanwhile; empty where none do."""
     fits: bool = True
     """Whether the phase fits beside a training that does. Samples that do not are left out."""
+    stages: tuple[StageNeed, ...] = ()
+    """What runs by itself in it."""
     step_s: float | None = None
     """Sampling: predicted seconds of one denoising step of one sample; None where nothing is known of the speed."""
 

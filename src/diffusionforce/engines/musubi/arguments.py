@@ -298,8 +298,10 @@ def _attention(values: Mapping[str, Any]) -> dict[str, OptionValue]:
 
 
 def _caching(dataset_config: Path, device: str) -> dict[str, OptionValue]:
-    """Stale files are not the engine's to delete: it takes those of another dataset for stale."""
-    return {"dataset_config": str(dataset_config), "device": device, "skip_existing": True, "keep_cache": True}
+    """Stale files are not the engine's to delete: it takes those of another dataset for stale. One picture or caption
+    at a time keeps a card busy; several would take a multiple of its memory."""
+    values: dict[str, OptionValue] = {"dataset_config": str(dataset_config), "device": device, "batch_size": 1}
+    return {**values, "skip_existing": True, "keep_cache": True}
 
 
 def known_options(family: Family) -> Mapping[str, Option]:

@@ -10,9 +10,10 @@ import importlib
 import importlib.util
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from diffusionforce.errors import EngineError
 
@@ -22,22 +23,27 @@ LIBRARIES_HINT = (
 )
 """How to install what the engine imports: packages are not always named like what is imported."""
 
+_ENGINE = "musubi_tuner."
 _HEAVY_PACKAGES = ("musubi_tuner.wan.modules",)
 _FOR_ANNOTATIONS = {"transformers": ("CLIPTextModel",)}
 """Libraries that a module imports only to name a type, with the names."""
 
 
-def import_light(name: str, *, source: Path) -> types.ModuleType:
+def import_light(
+    name: str, *, source: Path, without: Mapping[str, Mapping[str, Any]] | None = None
+) -> types.ModuleType:
     """Import one module of the engine.
 
     Args:
         name: Its full name, for example `musubi_tuner.wan.modules.model`.
         source: The folder that holds `musubi_tuner`, as `open_engine` returns it; it is on the import path.
+        without: Modules that others stand in for, with what is taken from them; anything else in them is an empty
+            class. What the engine imports meanwhile is forgotten again, so that a training loads it as it is.
 
     Raises:
         EngineError: It needs a library that is not installed.
     """
-    with _stand_ins(source):
+    with _stand_ins(source), _replaced(without or {}):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -47,6 +53,44 @@ def import_light(name: str, *, source: Path) -> types.ModuleType:
                 hint=LIBRARIES_HINT,
                 detail=f"importing {name}: {error!r}",
             ) from error
+
+
+class _StandIn(types.ModuleType):
+    """A module that has whatever is taken from it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+@contextmanager
+def _replaced(without: Mapping[str, Mapping[str, Any]]) -> Iterator[None]:
+    """Put other modules in the place of some, and afterwards everything back as it was."""
+    if not without:
+        yield
+        return
+    before = dict(sys.modules)
+    for name, parts in without.items():
+        module = _StandIn(name)
+        module.__path__ = []
+        module.__dict__.update(parts)
+        sys.modules[name] = module
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name in without or name.startswith(_ENGINE)]:
+            if name not in before:
+                _forget(name)
+        sys.modules.update({name: before[name] for name in without if name in before})
+
+
+def _forget(name: str) -> None:
+    """Let a module be imported again, also by `from PACKAGE import NAME`."""
+    del sys.modules[name]
+    package, _, last = name.rpartition(".")
+    if package in sys.modules:
+        sys.modules[package].__dict__.pop(last, None)
 
 
 @contextmanager

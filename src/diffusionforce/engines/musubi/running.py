@@ -92,8 +92,8 @@ class MusubiRun:
             ready=ready,
             dataset=self.dataset,
             profile=self.job.profile,
-            picture_device=str(devices[0]),
-            caption_device=str(devices[-1]),
+            picture_device=self._device_of("pictures") or str(devices[0]),
+            caption_device=self._device_of("captions") or str(devices[-1]),
             announce=self._announce,
         ).run()
         prompts = None
@@ -115,6 +115,10 @@ class MusubiRun:
             memory=memory,
             file_precision=ready.file_precision,
         )
+
+    def _device_of(self, call: str) -> str:
+        """Where the forecast found room; empty without one."""
+        return self.plan.device_of_call.get(call, "") if self.plan is not None else ""
 
     def _announce(self, message: Message) -> None:
         """Report something that happens before the first step; a good moment to stop."""

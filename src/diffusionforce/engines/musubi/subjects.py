@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from diffusionforce.datasets import read_folder
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.engines.musubi.access import open_engine
 from diffusionforce.engines.musubi.arguments import checked_advanced
 from diffusionforce.engines.musubi.families import Family, find_family
 from diffusionforce.engines.musubi.pin import read_pin
+from diffusionforce.engines.musubi.side_models import caching_calls, decoding_calls
+from diffusionforce.engines.musubi.staging import Source, largest, sources_of
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.subjects import JobSubjects, TracedModel, TrainingVariant, code_inputs, divisions
 from diffusionforce.errors import EngineError, NotForecastError
@@ -82,21 +85,21 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
             f"{model.title} is trained on two cards or more: on one the engine holds both of its models there.",
             hint="Train one of the two models by itself, on the noise levels that are its own.",
         )
-    samples, is_video = profile.samples, TRACED[family] in _VIDEO
-    frames = f", {samples.num_frames} frames" if is_video and samples.num_frames > 1 else ""
+    samples, sources = profile.samples, _sources(job)
+    trained = largest(sources, usual_size=(profile.dataset.width, profile.dataset.height))
+    sampled = (samples.width, samples.height, samples.num_frames if TRACED[family] in _VIDEO else 1)
     return JobSubjects(
-        variants=tuple(_variants(profile)),
-        caching_words=_pictures(job),
-        training_words=f"{profile.dataset.width} x {profile.dataset.height}, {profile.training.batch_size} at a time",
-        sampling_words=f"{samples.width} x {samples.height}{frames}",
+        variants=tuple(_variants(profile, trained=trained, sampled=sampled)),
+        caching=caching_calls(profile, size=trained),
+        decoding=decoding_calls(profile, size=sampled) if samples.prompts else (),
+        caching_words=_all_of(sources),
+        training_words=f"{_size_words(trained)}, {profile.training.batch_size} at a time",
+        sampling_words=_size_words(sampled),
         sampling_passes=1 if family in _GUIDANCE_IS_INPUT or samples.guidance == 1 else 2,
         kinds=("split",) if family in _WITH_EXPERTS else KINDS,
         host_s=_HOST_S,
         ram_bytes=_PROCESS_BYTES + _waiting_bytes(model),
-        notes=(
-            "What text encoder and autoencoder need before training and for samples is not part of the forecast.",
-            *_about_advanced(profile),
-        ),
+        notes=(*_about_controls(sources, family=model), *_about_advanced(profile)),
     )
 
 
@@ -114,14 +117,38 @@ def _waiting_bytes(model: Family) -> int:
     return sum(round(blocks.count * blocks.million_parameters * 1e6) * 2 for blocks in model.blocks)
 
 
-def _pictures(job: Job) -> str:
-    """Say how much there is to prepare; a forecast may be made before there are pictures."""
+def _sources(job: Job) -> list[Source]:
+    """What is trained on; a forecast may be made before there are pictures."""
     if not job.dataset_dir.is_dir():
-        return "pictures and captions"
-    return f"{len(read_folder(job.dataset_dir, decode=False).items)} pictures and captions"
+        return []
+    intake, size = intake_of(job.profile), (job.profile.dataset.width, job.profile.dataset.height)
+    return sources_of(read_folder(job.dataset_dir, decode=False, intake=intake), usual_size=size, intake=intake)
 
 
-def _variants(profile: Profile) -> Iterator[TrainingVariant]:
+def _all_of(sources: list[Source]) -> str:
+    """Say how much there is to prepare."""
+    num_clips = sum(len(source.items) for source in sources if source.frames)
+    num_pictures = sum(len(source.items) for source in sources if not source.frames)
+    counts = ((num_pictures, "pictures"), (num_clips, "clips"))
+    found = " and ".join(f"{num} {words}" for num, words in counts if num)
+    return f"{found or 'pictures'} with captions, one at a time"
+
+
+def _size_words(size: tuple[int, int, int]) -> str:
+    width, height, num_frames = size
+    return f"{width} x {height}{f', {num_frames} frames' if num_frames > 1 else ''}"
+
+
+def _about_controls(sources: list[Source], *, family: Family) -> list[str]:
+    has_some = any(source.kind == "pictures with control pictures" for source in sources)
+    if not has_some or family.trains_on == "pictures with control pictures":
+        return []
+    return ["What control pictures add to a picture is not part of the forecast."]
+
+
+def _variants(
+    profile: Profile, *, trained: tuple[int, int, int], sampled: tuple[int, int, int]
+) -> Iterator[TrainingVariant]:
     """16-bit weights first, then 8-bit ones; each with every division of the batch."""
     training = profile.training
     # Weights in 8 bits without scales would be another file.
@@ -135,44 +162,28 @@ def _variants(profile: Profile) -> Iterator[TrainingVariant]:
                 microbatch_size=size,
                 # The engine itself, which has one card to itself, runs a batch as one.
                 kinds=None if size == training.batch_size else _SPLITS,
-                training=_training(profile, weights=weights, batch_size=size),
-                sampling=_sampling(profile, weights=weights) if profile.samples.prompts else None,
+                training=_traced(profile, trained, "training", weights=weights, batch_size=size),
+                sampling=_traced(profile, sampled, "sampling", weights=weights) if profile.samples.prompts else None,
             )
 
 
-def _training(profile: Profile, *, weights: Weights, batch_size: int) -> TracedModel:
-    values = _values(profile, weights=weights) | {
-        "width": profile.dataset.width,
-        "height": profile.dataset.height,
-        "num_frames": 1,
+def _traced(
+    profile: Profile,
+    size: tuple[int, int, int],
+    phase: Literal["training", "sampling"],
+    *,
+    weights: Weights,
+    batch_size: int = 1,
+) -> TracedModel:
+    values: dict[str, Any] = {
+        **dict(zip(("width", "height", "num_frames"), size, strict=True)),
         "batch_size": batch_size,
-    }
-    return _traced(profile, values, "training")
-
-
-def _sampling(profile: Profile, *, weights: Weights) -> TracedModel:
-    samples = profile.samples
-    is_video = TRACED[profile.model.family] in _VIDEO
-    values = _values(profile, weights=weights) | {
-        "width": samples.width,
-        "height": samples.height,
-        "num_frames": samples.num_frames if is_video else 1,
-        "batch_size": 1,
-    }
-    return _traced(profile, values, "sampling")
-
-
-def _values(profile: Profile, *, weights: Weights) -> dict[str, Any]:
-    return {
         "weights": weights,
         "rank": profile.lora.rank,
         "alpha": profile.lora.alpha,
         "dropout": profile.lora.dropout,
         "recompute": profile.training.gradient_checkpointing,
     }
-
-
-def _traced(profile: Profile, values: dict[str, Any], phase: Literal["training", "sampling"]) -> TracedModel:
     family = profile.model.family
     code = code_inputs("diffusionforce.engines.musubi", "diffusionforce.engines.musubi.traced")
     inputs = {**code, "engine": read_pin().commit, "phase": phase, "family": family, **values}

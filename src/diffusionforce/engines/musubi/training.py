@@ -141,7 +141,7 @@ class Training:
 
     def _assignment(self, placement: Placement, teller: Teller) -> Assignment:
         plan = self.plan
-        decoding = decoding_of(self.family, self.job.profile, placement, plan)
+        decoding = decoding_of(placement, plan)
         return Assignment(
             placement=placement,
             block_lists=tuple(blocks.name for blocks in chain_of(self.family)),
@@ -169,7 +169,11 @@ class Training:
         )
 
     def _encoder_device(self, placement: Placement) -> torch.device:
-        """The device with most memory, if the largest text encoder fits there: nothing else is loaded then."""
+        """Where the forecast found room for text encoders, or the device with most memory that has: nothing else is
+        loaded then."""
+        named = self.plan.device_of_call.get("captions") if self.plan is not None else None
+        if named:
+            return torch.device(named)
         sizes_gib = [file.gib for file in self.family.files if "captions" in file.uses]
         needed_bytes = int(max(sizes_gib, default=0.0) * 1.15 * 2**30)
         free = {device: free_bytes(device, self.plan) for device in placement.devices}

@@ -1,20 +1,22 @@
 """A plan as the record that the window draws and the command line prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from diffusionforce.engines.subjects import JobSubjects
+from diffusionforce.engines.subjects import JobSubjects, TracedCall
 from diffusionforce.trainer.forecasting.judging import order_of, walked
 from diffusionforce.trainer.forecasting.rigs import Rig
+from diffusionforce.trainer.forecasting.side_calls import PlacedCall, need_of, needs_by_card
 from diffusionforce.trainer.forecasting.speeds import denoising_s
 from diffusionforce.trainer.forecasting.traces import CallFootprint
 from diffusionforce.ugpum.estimate import spread
 from diffusionforce.ugpum.forecast import CardForecast, Layout, forecast_sampling
 from diffusionforce.ugpum.planner import Candidate
 from diffusionforce.ugpum.replayed import replayed
-from diffusionforce.wire.forecast import CardNeed, PhaseNeed, Way, WayCard
+from diffusionforce.wire.forecast import CardNeed, PhaseNeed, StageNeed, Way, WayCard
 
-Calls = Sequence[tuple[str, CallFootprint]]
-"""Modules that run by themselves: where, and what they need."""
+Calls = Sequence[tuple[TracedCall, CallFootprint]]
+"""Models that run by themselves, and what they need."""
 
 
 def way_of(candidate: Candidate, rig: Rig, *, recommended: Candidate | None, with_times: bool) -> Way:
@@ -57,7 +59,13 @@ def way_of(candidate: Candidate, rig: Rig, *, recommended: Candidate | None, wit
 
 
 def phases_of(
-    candidate: Candidate, subjects: JobSubjects, rig: Rig, *, caching: Calls, decoding: Calls, with_times: bool
+    candidate: Candidate,
+    subjects: JobSubjects,
+    rig: Rig,
+    *,
+    caching: Sequence[PlacedCall],
+    decoding: Calls,
+    with_times: bool,
 ) -> tuple[PhaseNeed, ...]:
     """What every phase of a way needs.
 
@@ -72,7 +80,7 @@ def phases_of(
     layout = candidate.layout(order_of(candidate))
     training = walked(candidate, layout, rig, graphs=subjects.graphs)
     phases = [
-        _caching_phase(candidate, subjects, rig, caching),
+        _caching_phase(subjects, rig, caching),
         PhaseNeed(
             phase="training",
             cards=_needs(training.cards, rig),
@@ -81,67 +89,118 @@ def phases_of(
         ),
     ]
     if candidate.variant.sampling is not None:
-        phase = _sampling_phase(candidate, subjects, rig, layout, decoding)
-        links = [card.link_bytes_per_s for card in rig.cards]
-        step_s = denoising_s(candidate, passes=subjects.sampling_passes, link_bytes_per_s=links)
-        phases.append(phase.model_copy(update={"step_s": step_s if with_times else None}))
+        phases.append(_Sampling(candidate, subjects, rig, layout, with_times).phase(decoding))
     found = phases if caching else phases[1:]
     if not rig.on_cards:
         found = [phase.model_copy(update={"ram_bytes": phase.cards[0].peak_bytes}) for phase in found]
     return tuple(found)
 
 
-def _caching_phase(candidate: Candidate, subjects: JobSubjects, rig: Rig, calls: Calls) -> PhaseNeed:
-    home = candidate.placing.cards[0]
-    on_card = [call for where, call in calls if where == "home" and rig.on_cards]
-    in_ram = [call for where, call in calls if where == "cpu" or not rig.on_cards]
-    needs: dict[int, CardNeed] = {}
-    if rig.on_cards and on_card:
-        needs[home] = _largest(_call_need(call, rig.extra_bytes[home]) for call in on_card)
-    elif not rig.on_cards:
-        need = _largest(_call_need(call, 0) for call in in_ram)
-        needs[0] = need.model_copy(update={"constant_bytes": rig.extra_bytes[0]})
-    peaks = [call.weights_bytes + call.input_bytes + call.peak_bytes for call in in_ram]
+def _caching_phase(subjects: JobSubjects, rig: Rig, calls: Sequence[PlacedCall]) -> PhaseNeed:
+    in_ram = [one for one in calls if one.card is None]
+    needs = needs_by_card(calls, rig) if rig.on_cards else {0: _largest(one.need(rig.extra_bytes[0]) for one in in_ram)}
     return PhaseNeed(
         phase="caching",
         cards=_filled(needs, rig),
-        ram_bytes=subjects.ram_bytes + max(peaks, default=0),
+        ram_bytes=subjects.ram_bytes + max((one.need().peak_bytes for one in in_ram), default=0),
         words=subjects.caching_words,
+        fits=not any(one.missing_bytes for one in calls),
+        stages=tuple(one.stage(rig, one.need(_extra_bytes(one.card, rig))) for one in calls),
     )
 
 
-def _sampling_phase(
-    candidate: Candidate, subjects: JobSubjects, rig: Rig, layout: Layout, decoding: Calls
-) -> PhaseNeed:
-    variant = candidate.variant
-    assert variant.sampling is not None
-    aside = candidate.num_aside or (0,) * len(candidate.placing.cards)
-    during = _with_aside(candidate, layout, aside, rig)
-    constants = rig.sampling_constants(during, layout, replays_blocks=subjects.graphs)
-    if subjects.graphs:
-        held = replayed(variant.footprint).held(layout, len(constants))
-        constants = tuple(a + b for a, b in zip(constants, held, strict=True))
-    forecast = forecast_sampling(variant.sampling, during, training=variant.footprint, constant_bytes=constants)
-    needs = list(_needs(forecast.cards, rig))
-    on_card = [call for where, call in decoding if where == "home" or not rig.on_cards]
-    if on_card:
-        home = candidate.placing.cards[0]
-        decode = _largest(_call_need(call, constants[home]) for call in on_card)
-        resting = needs[home].model_copy(
-            update={
-                "weights_bytes": needs[home].weights_bytes + decode.weights_bytes,
-                "activation_bytes": decode.activation_bytes,
-                "temporary_bytes": decode.temporary_bytes,
-            }
+def _extra_bytes(card: int | None, rig: Rig) -> int:
+    return rig.extra_bytes[card] if card is not None else 0
+
+
+@dataclass(frozen=True)
+class _Sampling:
+    """Samples made with one way to train, while the training rests."""
+
+    candidate: Candidate
+    subjects: JobSubjects
+    rig: Rig
+    layout: Layout
+    with_times: bool
+
+    def phase(self, decoding: Calls) -> PhaseNeed:
+        """What it needs, with what decodes the samples where there is room."""
+        candidate, rig = self.candidate, self.rig
+        aside = candidate.num_aside or (0,) * len(candidate.placing.cards)
+        stages: list[StageNeed] = []
+        needs, ram_bytes = self._needs(aside)
+        for call, footprint in decoding:
+            card, aside, missing_bytes = self._room_for(footprint, aside, call)
+            needs, ram_bytes = self._needs(aside)
+            one = PlacedCall(call=call, footprint=footprint, card=card, missing_bytes=missing_bytes)
+            meanwhile = _beside(needs[card], footprint) if card is not None else one.need()
+            stages.append(one.stage(rig, meanwhile))
+            if card is not None:
+                needs[card] = _largest((needs[card], meanwhile))
+        by_card = dict(zip(candidate.placing.cards, aside, strict=True))
+        return PhaseNeed(
+            phase="sampling",
+            cards=tuple(needs),
+            ram_bytes=ram_bytes + self.subjects.ram_bytes,
+            words=self.subjects.sampling_words,
+            num_aside=tuple(by_card.get(index, 0) for index in range(len(rig.cards))) if any(aside) else (),
+            fits=candidate.num_aside is not None,
+            step_s=self._step_s(aside) if self.with_times else None,
+            stages=tuple(stages),
         )
-        needs[home] = _largest((needs[home], resting))
-    return PhaseNeed(
-        phase="sampling",
-        cards=tuple(needs),
-        ram_bytes=forecast.ram_bytes + subjects.ram_bytes,
-        words=subjects.sampling_words,
-        num_aside=_by_card(dict(zip(candidate.placing.cards, aside, strict=True)), rig) if any(aside) else (),
-        fits=candidate.num_aside is not None,
+
+    def _step_s(self, aside: Sequence[int]) -> float:
+        links = [card.link_bytes_per_s for card in self.rig.cards]
+        candidate = replace(self.candidate, num_aside=tuple(aside))
+        return denoising_s(candidate, passes=self.subjects.sampling_passes, link_bytes_per_s=links)
+
+    def _needs(self, aside: Sequence[int]) -> tuple[list[CardNeed], int]:
+        """What each card needs while some more blocks are in RAM, and RAM."""
+        variant, rig, layout = self.candidate.variant, self.rig, self.layout
+        assert variant.sampling is not None
+        during = _with_aside(self.candidate, layout, aside, rig)
+        constants = rig.sampling_constants(during, layout, replays_blocks=self.subjects.graphs)
+        if self.subjects.graphs:
+            held = replayed(variant.footprint).held(layout, len(constants))
+            constants = tuple(a + b for a, b in zip(constants, held, strict=True))
+        forecast = forecast_sampling(variant.sampling, during, training=variant.footprint, constant_bytes=constants)
+        return list(_needs(forecast.cards, rig)), forecast.ram_bytes
+
+    def _room_for(
+        self, footprint: CallFootprint, aside: Sequence[int], call: TracedCall
+    ) -> tuple[int | None, tuple[int, ...], int]:
+        """The card on which a sample is decoded, what steps aside on every card then, and what is missing.
+
+        The card with most room is taken, or the first on which blocks can make enough. Where the whole model is on one
+        card, that is where the engine decodes.
+        """
+        cards, rig = self.candidate.placing.cards, self.rig
+        if call.where == "cpu" and rig.on_cards:
+            return None, tuple(aside), 0
+        needs, _ = self._needs(aside)
+        short = {card: _beside(needs[card], footprint).peak_bytes - rig.cards[card].budget_bytes for card in cards}
+        if len(cards) == 1:
+            return cards[0], tuple(aside), max(0, short[cards[0]])
+        for card in sorted(cards, key=lambda card: short[card]):
+            rank = cards.index(card)
+            resident = [one for one in self.candidate.placing.blocks_of(rank) if one not in self.layout.paged]
+            for more in range(len(resident) - aside[rank] + 1) if short[card] > 0 else [0]:
+                trial = tuple(num + (more if index == rank else 0) for index, num in enumerate(aside))
+                needs, _ = self._needs(trial) if more else (needs, 0)
+                if _beside(needs[card], footprint).peak_bytes <= rig.cards[card].budget_bytes:
+                    return card, trial, 0
+        return None, tuple(aside), 0
+
+
+def _beside(need: CardNeed, footprint: CallFootprint) -> CardNeed:
+    """What a card holds while a model runs beside what rests there."""
+    call = need_of(footprint)
+    return need.model_copy(
+        update={
+            "weights_bytes": need.weights_bytes + call.weights_bytes,
+            "activation_bytes": call.activation_bytes,
+            "temporary_bytes": call.temporary_bytes,
+        }
     )
 
 
@@ -176,22 +235,9 @@ def _needs(cards: Sequence[CardForecast], rig: Rig) -> tuple[CardNeed, ...]:
     )
 
 
-def _call_need(call: CallFootprint, constant_bytes: int) -> CardNeed:
-    return CardNeed(
-        weights_bytes=call.weights_bytes,
-        activation_bytes=call.input_bytes,
-        temporary_bytes=call.peak_bytes,
-        constant_bytes=constant_bytes,
-    )
-
-
 def _largest(needs: Iterable[CardNeed]) -> CardNeed:
     return max(needs, key=lambda need: need.peak_bytes, default=CardNeed())
 
 
 def _filled(needs: Mapping[int, CardNeed], rig: Rig) -> tuple[CardNeed, ...]:
     return tuple(needs.get(index, CardNeed()) for index in range(len(rig.cards)))
-
-
-def _by_card(values: Mapping[int, int], rig: Rig) -> tuple[int, ...]:
-    return tuple(values.get(index, 0) for index in range(len(rig.cards)))

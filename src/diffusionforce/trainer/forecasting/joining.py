@@ -15,6 +15,7 @@ from diffusionforce.trainer.engines import load_engine
 from diffusionforce.trainer.forecasting.answer import Calls, phases_of, way_of
 from diffusionforce.trainer.forecasting.judging import Judge
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here
+from diffusionforce.trainer.forecasting.side_calls import about, placed, refusal
 from diffusionforce.trainer.forecasting.smaller import all_together, enough, for_samples, for_training
 from diffusionforce.trainer.forecasting.speeds import Times, timed_variants
 from diffusionforce.trainer.forecasting.traces import Traces
@@ -133,8 +134,8 @@ def forecast_subjects(
     _require_ram(subjects, rig)
     if lesson is not None:
         rig = rig.with_extra(lesson.extra_bytes)
-    caching: Calls = [(call.where, traces.call(call)) for call in subjects.caching]
-    decoding: Calls = [(call.where, traces.call(call)) for call in subjects.decoding]
+    caching: Calls = [(call, traces.call(call)) for call in subjects.caching]
+    decoding: Calls = [(call, traces.call(call)) for call in subjects.decoding]
     host_s = subjects.host_s * (lesson.step_factor if lesson is not None else 1.0)
     variants, times = timed_variants(subjects, trained, sampled, rig, lesson=lesson)
     made = plan(
@@ -151,7 +152,10 @@ def forecast_subjects(
     )
     shown = made.closest
     with_times = times != "unknown"
-    phases = phases_of(shown, subjects, rig, caching=caching, decoding=decoding, with_times=with_times)
+    prepared = placed(caching, rig, preferred=shown.placing.cards)
+    cannot_be_prepared, ways_out = refusal(prepared, rig)
+    recommended = made.recommended if not cannot_be_prepared else None
+    phases = phases_of(shown, subjects, rig, caching=prepared, decoding=decoding, with_times=with_times)
     return JobForecast(
         Forecast(
             profile_name=job.profile_name,
@@ -165,16 +169,15 @@ def forecast_subjects(
             ram_usable_bytes=rig.ram_usable_bytes,
             times=times,
             phases=phases,
-            ways=tuple(
-                way_of(one, rig, recommended=made.recommended, with_times=with_times) for one in made.candidates
-            ),
+            ways=tuple(way_of(one, rig, recommended=recommended, with_times=with_times) for one in made.candidates),
             shown_way=made.candidates.index(shown),
-            refusal=made.refusal,
-            ways_out=made.ways_out,
+            refusal=(*made.refusal, *cannot_be_prepared),
+            ways_out=(*made.ways_out, *ways_out),
             notes=(
                 *rig.notes,
                 *subjects.notes,
                 *_about_times(times, lesson),
+                *about(prepared, rig),
                 *_about_phases(phases, rig),
                 *_about_ram(subjects, rig),
             ),
@@ -260,10 +263,11 @@ def _about_phases(phases: tuple[PhaseNeed, ...], rig: Rig) -> list[str]:
     for phase in phases:
         if phase.phase == "sampling" and not phase.fits:
             notes.append("Samples do not fit beside the training and would be left out.")
-        for need, card in zip(phase.cards, rig.shown, strict=True):
-            missing_bytes = need.peak_bytes - card.usable_bytes
-            if phase.phase == "caching" and missing_bytes > 0:
-                notes.append(f"Caching needs {in_gb(missing_bytes)} more on {card.label}.")
+        notes += [
+            f"The {stage.words} needs {in_gb(stage.missing_bytes)} more."
+            for stage in phase.stages
+            if phase.phase == "sampling" and stage.missing_bytes
+        ]
     if not rig.on_cards:
         most_bytes = max(need.peak_bytes for phase in phases for need in phase.cards)
         notes.append(f"On the processor this needs {in_gb(most_bytes)} of RAM.")

@@ -99,7 +99,7 @@ def test_a_machine_without_a_card_is_offered_the_demo(tmp_path: Path) -> None:
 
 @needs_engine
 def test_all_divisions_and_formats_are_described_without_tracing(tmp_path: Path) -> None:
-    described = subjects(job(tmp_path, **{"training.gradient_accumulation": 2}), num_cards=2)
+    described = subjects(job(tmp_path, **{"training.gradient_accumulation": 2, "samples.prompts": ()}), num_cards=2)
     found = [(one.weights, one.num_microbatches, one.microbatch_size) for one in described.variants]
     divided = [(2, 4), (4, 2), (8, 1)]
     assert found == [(weights, *pair) for weights in ("bf16", "fp8") for pair in divided]

@@ -23,7 +23,7 @@ from diffusionforce.ugpum.catalogue import parse_rig
 from diffusionforce.ugpum.learned import Lesson
 from diffusionforce.ugpum.planner import Wish
 from diffusionforce.ugpum.replayed import replayed
-from diffusionforce.wire.forecast import CardNeed, Forecast, PhaseNeed, read_forecast
+from diffusionforce.wire.forecast import Forecast, PhaseNeed, read_forecast
 from diffusionforce.wire.text import to_json
 
 MIB = 1 << 20
@@ -217,6 +217,7 @@ def test_a_denoising_step_takes_its_share_of_a_training_step(small: JobSubjects,
 def called(words: str, where: str, *, weights: int, peak: int) -> TracedCall:
     trace = CallTrace(weights_bytes=weights, input_bytes=MIB, output_bytes=MIB, peak_bytes=peak, flops=1)
     return TracedCall(
+        name=words,
         words=words,
         where=where,  # pyright: ignore[reportArgumentType]
         inputs={"call": [words, weights, peak]},
@@ -224,33 +225,72 @@ def called(words: str, where: str, *, weights: int, peak: int) -> TracedCall:
     )
 
 
-def test_caching_takes_the_first_card_and_the_largest_of_what_is_called(
-    small: JobSubjects, job: Job, traces: Traces
-) -> None:
+def test_caching_takes_the_first_card_with_room_for_each_model(small: JobSubjects, job: Job, traces: Traces) -> None:
     subjects = replace(
         small,
         caching=(
-            called("text encoder", "home", weights=50 * GIB, peak=GIB),
-            called("VAE", "home", weights=GIB, peak=2 * GIB),
+            called("VAE", "card", weights=GIB, peak=2 * GIB),
+            called("text encoder", "card", weights=9 * GIB, peak=GIB),
             called("tokeniser", "cpu", weights=3 * GIB, peak=0),
         ),
     )
-    forecast = forecast_subjects(subjects, job, rig=rig_imagined("2 x 3090"), traces=traces).forecast
+    forecast = forecast_subjects(subjects, job, rig=with_budgets(8 * GIB, 12 * GIB), traces=traces).forecast
     caching = phase(forecast, "caching")
-    assert (caching.cards[0].weights_bytes, caching.cards[0].temporary_bytes) == (50 * GIB, GIB)
-    assert caching.cards[1] == CardNeed()
+    assert [(stage.words, stage.device) for stage in caching.stages] == [
+        ("VAE", "cuda:0"),
+        ("text encoder", "cuda:1"),
+        ("tokeniser", "cpu"),
+    ]
+    assert (caching.cards[0].weights_bytes, caching.cards[0].temporary_bytes) == (GIB, 2 * GIB)
+    assert (caching.cards[1].weights_bytes, caching.cards[1].temporary_bytes) == (9 * GIB, GIB)
     assert caching.ram_bytes == 3 * GIB + MIB
-    assert any(note.startswith("Caching needs") and "GPU 0 (RTX 3090)" in note for note in forecast.notes)
+    assert forecast.recommended is not None and caching.fits
+
+
+def test_what_no_card_holds_is_prepared_by_the_processor_or_refused(
+    small: JobSubjects, job: Job, traces: Traces
+) -> None:
+    subjects = replace(small, caching=(called("text encoder", "card", weights=20 * GIB, peak=GIB),))
+    rig = with_budgets(8 * GIB, 12 * GIB)
+    slow = forecast_subjects(subjects, job, rig=replace(rig, ram_free_bytes=22 * GIB), traces=traces).forecast
+    assert slow.recommended is not None and phase(slow, "caching").stages[0].device == "cpu"
+    assert any("text encoder runs on the processor" in note for note in slow.notes)
+    found = forecast_subjects(subjects, job, rig=replace(rig, ram_free_bytes=20 * GIB), traces=traces)
+    assert found.forecast.recommended is None and not phase(found.forecast, "caching").fits
+    assert found.forecast.refusal == (
+        "The text encoder needs 21 GB on one card, where 12 GB is the most, or as much RAM, of which 20 GB can be had.",
+    )
+    assert found.forecast.ways_out == ("1 GB more RAM, or a larger card",)
 
 
 def test_decoding_counts_where_it_is_the_fullest_moment(small: JobSubjects, job: Job, traces: Traces) -> None:
     rig = rig_imagined("2 x 3090")
     plain = phase(forecast_subjects(small, job, rig=rig, traces=traces).forecast, "sampling").cards
-    decoding = replace(small, decoding=(called("VAE", "home", weights=GIB, peak=4 * GIB),))
-    decoded = phase(forecast_subjects(decoding, job, rig=rig, traces=traces).forecast, "sampling").cards
-    assert decoded[0].temporary_bytes == 4 * GIB
-    assert decoded[0].weights_bytes == plain[0].weights_bytes + GIB
-    assert decoded[1] == plain[1]
+    decoding = replace(small, decoding=(called("VAE", "card", weights=GIB, peak=4 * GIB),))
+    decoded = phase(forecast_subjects(decoding, job, rig=rig, traces=traces).forecast, "sampling")
+    card = int(decoded.stages[0].device.removeprefix("cuda:"))
+    assert decoded.cards[card].temporary_bytes == 4 * GIB
+    assert decoded.cards[card].weights_bytes == plain[card].weights_bytes + GIB
+    assert decoded.cards[1 - card] == plain[1 - card]
+
+
+def test_blocks_step_aside_where_a_sample_is_decoded_or_the_processor_does_it(job: Job, traces: Traces) -> None:
+    deep = wan_subjects(shape=replace(SMALL_WAN, num_blocks=16), num_tokens=200, micro=[4])
+
+    def sampled(budget_bytes: int, peak_bytes: int) -> PhaseNeed:
+        decoding = replace(deep, decoding=(called("VAE", "card", weights=MIB, peak=peak_bytes),))
+        wish = Wish(kinds=frozenset({"split"}))
+        rig = with_budgets(budget_bytes, budget_bytes)
+        return phase(forecast_subjects(decoding, job, rig=rig, traces=traces, wish=wish).forecast, "sampling")
+
+    roomy, budget_bytes = sampled(GIB, MIB), 64 * MIB
+    assert roomy.num_aside == ()
+    resting = roomy.stages[0].need
+    needed = sampled(budget_bytes, budget_bytes - (resting.peak_bytes - resting.temporary_bytes) + 1)
+    device = needed.stages[0].device
+    assert device != "cpu" and sum(needed.num_aside) == needed.num_aside[int(device[-1])] > 0
+    assert all(need.peak_bytes <= budget_bytes for need in needed.cards)
+    assert sampled(budget_bytes, 2 * GIB).stages[0].device == "cpu"
 
 
 def test_what_earlier_runs_taught_is_added(small: JobSubjects, job: Job, traces: Traces) -> None:

@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_written_only_costs_time(subjects: JobSubjects, 
 
 def test_calls_are_remembered_too(tmp_path: Path) -> None:
     trace = CallTrace(weights_bytes=5, input_bytes=4, output_bytes=3, peak_bytes=2, flops=1)
-    call = TracedCall(words="text encoder", where="cpu", inputs={"encoder": 1}, trace=lambda: trace)
+    call = TracedCall(name="captions", words="text encoder", where="cpu", inputs={"encoder": 1}, trace=lambda: trace)
     assert asdict(Traces(tmp_path).call(call)) == asdict(trace)
     again = replace(call, trace=lambda: pytest.fail("it was traced"))
     assert Traces(tmp_path).call(again).weights_bytes == 5

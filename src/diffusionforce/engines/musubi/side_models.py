@@ -1,0 +1,122 @@
+"""The models beside the transformer, described for a forecast: what prepares pictures and captions, and what decodes.
+
+The engine's programs load them by themselves: a program for pictures holds the autoencoder, for some families with an
+image encoder; one for captions holds the text encoders; a training loads the text encoders for the sample prompts
+before the transformer, and the autoencoder when a sample is finished. Pictures and captions are prepared one at a time,
+and so do samples come.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diffusionforce.engines.musubi.access import open_engine
+from diffusionforce.engines.musubi.pin import read_pin
+from diffusionforce.engines.subjects import TracedCall, code_inputs
+from diffusionforce.job import Profile
+
+if TYPE_CHECKING:
+    from diffusionforce.pipeline.tracer.numbers import CallTrace
+
+_TRACED = "diffusionforce.engines.musubi.traced.calls"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideModels:
+    """The models beside one family's transformer, by their names in `traced`."""
+
+    autoencoder: str
+    text_encoders: tuple[tuple[str, ...], ...]
+    """Those that are held at the same time together; one group after another."""
+    image_encoder: str = ""
+    reads_twice: bool = False
+    """Whether the first frame is read by itself as well: a video continues it, or it is made from another picture."""
+
+
+_WAN = SideModels(autoencoder="wan", text_encoders=(("umt5",),))
+_FLUX2_4B = SideModels(autoencoder="flux2", text_encoders=(("qwen3_4b_for_flux2",),))
+_FLUX2_9B = SideModels(autoencoder="flux2", text_encoders=(("qwen3_8b_for_flux2",),))
+_HUNYUAN_1_5 = SideModels(autoencoder="hunyuan_video_1_5", text_encoders=(("qwen2_5_vl_for_video", "byt5"),))
+
+SIDE_MODELS: Mapping[str, SideModels] = {
+    "wan2.1-t2v-14b": _WAN,
+    "wan2.1-t2v-1.3b": _WAN,
+    "wan2.2-t2v-a14b": _WAN,
+    "wan2.1-i2v-14b": SideModels(
+        autoencoder="wan", text_encoders=(("umt5",),), image_encoder="wan_clip", reads_twice=True
+    ),
+    "wan2.2-i2v-a14b": SideModels(autoencoder="wan", text_encoders=(("umt5",),), reads_twice=True),
+    "flux2-dev": SideModels(autoencoder="flux2", text_encoders=(("mistral3",),)),
+    "flux2-klein-9b": _FLUX2_9B,
+    "flux2-klein-base-9b": _FLUX2_9B,
+    "flux2-klein-4b": _FLUX2_4B,
+    "flux2-klein-base-4b": _FLUX2_4B,
+    "flux1-kontext": SideModels(autoencoder="flux", text_encoders=(("t5", "clip_l"),), reads_twice=True),
+    "qwen-image": SideModels(autoencoder="qwen_image", text_encoders=(("qwen2_5_vl",),)),
+    "z-image": SideModels(autoencoder="z_image", text_encoders=(("qwen3_4b",),)),
+    "hunyuan-video": SideModels(autoencoder="hunyuan_video", text_encoders=(("llama",), ("clip_l",))),
+    "hunyuan-video-1.5": _HUNYUAN_1_5,
+    "hunyuan-video-1.5-i2v": SideModels(
+        autoencoder="hunyuan_video_1_5",
+        text_encoders=(("qwen2_5_vl_for_video", "byt5"),),
+        image_encoder="siglip",
+        reads_twice=True,
+    ),
+    "framepack": SideModels(
+        autoencoder="framepack", text_encoders=(("llama_without_scores", "clip_l"),), image_encoder="siglip"
+    ),
+}
+"""By family."""
+
+
+def caching_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[TracedCall, ...]:
+    """What prepares a job's pictures and captions, one after another.
+
+    Args:
+        profile: Names the model.
+        size: Width, height and frames of the largest picture or clip.
+    """
+    models = SIDE_MODELS[profile.model.family]
+    also = " and image encoder" if models.image_encoder else ""
+    pictures = _call(
+        "pictures",
+        f"autoencoder{also} on pictures",
+        {"of": "pictures", "autoencoder": models.autoencoder, "image_encoder": models.image_encoder}
+        | {"reads_twice": models.reads_twice, **_of_size(size)},
+    )
+    captions = [
+        _call("captions", "text encoder on captions", {"of": "captions", "text_encoders": list(group)})
+        for group in models.text_encoders
+    ]
+    return pictures, *captions
+
+
+def decoding_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[TracedCall, ...]:
+    """What makes pictures or a video of a sample.
+
+    Args:
+        profile: Names the model.
+        size: Width, height and frames of a sample.
+    """
+    of = {"of": "decoding", "autoencoder": SIDE_MODELS[profile.model.family].autoencoder}
+    return (_call("decoding", "autoencoder on samples", {**of, **_of_size(size)}),)
+
+
+def _of_size(size: tuple[int, int, int]) -> dict[str, Any]:
+    return dict(zip(("width", "height", "num_frames"), size, strict=True))
+
+
+def _call(name: str, words: str, values: dict[str, Any]) -> TracedCall:
+    code = code_inputs("diffusionforce.engines.musubi.traced")
+    return TracedCall(
+        name=name,
+        words=words,
+        where="card",
+        inputs={**code, "engine": read_pin().commit, **values},
+        trace=lambda: _traced(values),
+    )
+
+
+def _traced(values: dict[str, Any]) -> "CallTrace":
+    return importlib.import_module(_TRACED).trace_of(values, source=open_engine())

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, theme
 from diffusionforce.gui.model import first_run, hub_token, language
+from diffusionforce.gui.model.crash_notes import CrashNotes
 from diffusionforce.gui.preferences import STEPS_SEEN_KEY, TOKEN_KEPT_KEY, Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.runs import list_runs, runs_root
@@ -41,10 +42,14 @@ def main(run: Path | None = None) -> int:
     theme.apply(app, preferences.theme)
     theme.follow_system(app)
     language.use(preferences.language)
+    notes = CrashNotes()
+    crashed = notes.begin()
     run = run or running_run()
     window = Window(preferences, place="run" if run is not None else first_place(preferences))
     sys.excepthook = _show_bug
     window.show()
+    if crashed is not None:
+        window.tell_crash(crashed)
     if preferences.text(TOKEN_KEPT_KEY):
         # The key store may take its time, or ask for a password.
         background.run(window, hub_token.look, done=lambda _state: None, failed=lambda _error: None)
@@ -56,6 +61,7 @@ def main(run: Path | None = None) -> int:
     QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
     code = app.exec()
     background.finish(2.0)
+    notes.end()
     if window.leaves_run:
         # Destroying a QProcess kills its process; only a hard exit lets the training go on.
         sys.stdout.flush()

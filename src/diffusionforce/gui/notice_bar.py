@@ -1,11 +1,18 @@
 """Messages and questions of the whole window, in line above the page; nothing here waits for an answer."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.layout import clear
 from diffusionforce.gui.widgets.notices import Banner
+
+if TYPE_CHECKING:
+    from diffusionforce.runs.report import RunReport
 
 MARGIN_X, MARGIN_TOP = 24, 14
 
@@ -15,6 +22,7 @@ class NoticeBar(QWidget):
 
     stop_asked = Signal()
     leave_asked = Signal()
+    report_agreed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,6 +48,18 @@ class NoticeBar(QWidget):
         text = "Training can go on without the window; the next window opens on it again."
         self._show(Banner("warn", "A run is going on", text, actions=(stop, leave, cancel)))
         cancel.setFocus()
+
+    def ask_about_report(self, report: "RunReport") -> None:
+        """Show what a report holds, and ask whether it is to be written."""
+        save = Button("Save the report", "check", kind="primary")
+        cancel = Button("Cancel")
+        save.clicked.connect(self.forget)
+        save.clicked.connect(self.report_agreed)
+        cancel.clicked.connect(self.forget)
+        files = ", ".join(f"{file.name} ({words.size(len(file.content))})" for file in report.files)
+        replaced = tr("Paths, names, prompts and tokens are replaced; pictures, captions and weights are not in it.")
+        self._show(Banner("info", "What the report holds", f"{files}. {replaced}", actions=(save, cancel)))
+        save.setFocus()
 
     def forget(self) -> None:
         """Take the message away."""

@@ -77,6 +77,7 @@ def _history(window: "Window") -> Page:
     page.gallery_asked.connect(window.open_in_gallery)
     page.start_asked.connect(window.start_run)
     page.run_asked.connect(window.plan_run)
+    page.report_asked.connect(window.report_run)
     return page
 
 

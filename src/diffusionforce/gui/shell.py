@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLa
 from diffusionforce.errors import UserError
 from diffusionforce.gui import icons, places
 from diffusionforce.gui.model import strip_words, words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.notice_bar import NoticeBar
 from diffusionforce.gui.pages.page import COMPACT_PX
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.queue_desk import QueueDesk
+from diffusionforce.gui.report_desk import ReportDesk
 from diffusionforce.gui.rig_watch import RigWatch, Vitals
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
@@ -76,6 +78,11 @@ class Window(QWidget):
         self.notices = NoticeBar()
         self.notices.stop_asked.connect(self._stop_and_close)
         self.notices.leave_asked.connect(self._leave_and_close)
+        self.reports = ReportDesk(self)
+        self.reports.collected.connect(self.notices.ask_about_report)
+        self.reports.written.connect(self._on_report_written)
+        self.reports.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
+        self.notices.report_agreed.connect(self.reports.write)
         self._lay_out()
         self.sidebar.chosen.connect(self.go)
         self.strip.run_asked.connect(lambda: self.go("run"))
@@ -309,6 +316,18 @@ class Window(QWidget):
         """Open the gallery on a run that was."""
         self.go("gallery")
         self.gallery.open_run(path)
+
+    def report_run(self, path: Path) -> None:
+        """Collect what a run left for a bug report, and ask before it is written."""
+        self.reports.collect(path)
+
+    def tell_crash(self, note: Path) -> None:
+        """Say that an earlier window crashed, and where it wrote down what it was doing."""
+        text = tr("A run goes on without the window. Where it was is written in {path}, for a bug report.")
+        self.notices.say("warn", "The window crashed the last time", text.format(path=note))
+
+    def _on_report_written(self, path: Path) -> None:
+        self.notices.say("ok", "The report is saved", tr("{path} - look into it before you send it.").format(path=path))
 
     def _stop_and_close(self) -> None:
         self.notices.forget()

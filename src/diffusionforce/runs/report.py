@@ -20,9 +20,9 @@ import tomli_w
 
 from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import Job, builtin_profiles, data_dir, read_job, write_whole
+from diffusionforce.runs.cleaning import Cleaner
 from diffusionforce.runs.folder import RunFolder
 from diffusionforce.runs.storage import storage_error
-from diffusionforce.wire.privacy import Cleaner
 
 FIRST_BYTES, LAST_BYTES = 256 << 10, 1 << 20
 """Of a long file the begin and the end are taken."""

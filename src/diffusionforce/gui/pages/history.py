@@ -35,6 +35,7 @@ class HistoryPage(Page):
     gallery_asked = Signal(Path)
     run_asked = Signal()
     start_asked = Signal(object)
+    report_asked = Signal(Path)
 
     def __init__(self, store: PictureStore, desk: QueueDesk) -> None:
         super().__init__()
@@ -228,6 +229,7 @@ class HistoryPage(Page):
                 ),
                 ("Add to the queue again", lambda: self._run_again(root)),
                 ("Open folder", lambda: open_folder(root)),
+                ("Report a problem", lambda: self.report_asked.emit(root)),
             ],
         )
         self.past_rows.append(line)

@@ -86,7 +86,7 @@ class RunRow(QFrame):
     def add_menu(self, subject: str, entries: list[Entry]) -> None:
         """Append a menu with everything else."""
         button = Button("", "more", kind="ghost", size="small", tip=f"More for {subject}")
-        menu = QMenu(button)
+        menu = self.menu = QMenu(button)
         for text, act in entries:
             action = QAction(text, menu)
             action.triggered.connect(lambda _checked=False, act=act: act())

@@ -14,6 +14,10 @@ from diffusionforce.runs import RunFolder
 
 MIB = 1024**2
 _LORA_BYTES_PER_RANK = {"pocket": MIB // 10, "musubi": 10 * MIB}
+_STATE_LORAS = 6
+"""A checkpoint holds the LoRA and two averages of it in float32; the file of a LoRA has half as many bytes a number."""
+_MUSUBI_STATES = 3
+"""Checkpoints that the engine for the real models lets lie at a time."""
 _NOTES_BYTES = 16 * MIB
 
 _Result = TypeVar("_Result")
@@ -80,13 +84,23 @@ def check_free_space(job: Job) -> None:
 
 
 def needed_space_bytes(profile: Profile) -> int:
-    """Return a cautious estimate of what a run writes: samples as raw pixels, LoRA files by rank, notes."""
+    """Return a cautious estimate of what a run writes: samples as raw pixels, LoRA files and checkpoints by
+    rank, notes."""
     samples, saves = profile.samples, profile.checkpoints
     num_passes = 2 + (profile.training.steps // samples.every_steps if samples.every_steps else 0)
     sample_bytes = samples.width * samples.height * 3 * samples.num_frames
-    num_saves = 1 + min(saves.keep + 1, profile.training.steps // saves.every_steps if saves.every_steps else 0)
+    num_saves = 1 + min(_most_kept(profile), profile.training.steps // saves.every_steps if saves.every_steps else 0)
+    num_states = min(num_saves, _MUSUBI_STATES) if profile.model.engine == "musubi" else num_saves
     lora_bytes = _LORA_BYTES_PER_RANK[profile.model.engine] * profile.lora.rank
-    return num_passes * len(samples.prompts) * sample_bytes + num_saves * lora_bytes + _NOTES_BYTES
+    saved_bytes = (num_saves + num_states * _STATE_LORAS) * lora_bytes
+    return num_passes * len(samples.prompts) * sample_bytes + saved_bytes + _NOTES_BYTES
+
+
+def _most_kept(profile: Profile) -> int:
+    """How many saves lie there at a time: those that a rule keeps, and the new one."""
+    saves, steps = profile.checkpoints, profile.training.steps
+    num_spaced = steps // saves.keep_every_steps if saves.keep_every_steps else 0
+    return saves.keep + saves.keep_best + num_spaced + 1
 
 
 def _tried(problems: list[UserError], check: Callable[[], _Result]) -> _Result | None:

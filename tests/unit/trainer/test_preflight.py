@@ -92,7 +92,7 @@ def test_a_small_disk_is_refused_with_both_numbers(tmp_path: Path, monkeypatch: 
     free_bytes(monkeypatch, 3 * MIB)
     with pytest.raises(DiskError, match=r"has 3 MB free, the run needs about \d\d MB") as refusal:
         preflight.check(job)
-    assert "Free 1" in refusal.value.hint
+    assert "Free 2" in refusal.value.hint
 
 
 def test_more_samples_and_larger_loras_need_more_space(tmp_path: Path):
@@ -102,6 +102,11 @@ def test_more_samples_and_larger_loras_need_more_space(tmp_path: Path):
     needed = preflight.needed_space_bytes(profile)
     assert preflight.needed_space_bytes(many) == needed + 12 * 2 * 256 * 256 * 3
     assert preflight.needed_space_bytes(large) > needed + 40 * MIB
+    saving = {"steps": 100, "checkpoints__every_steps": 10, "checkpoints__keep": 2, "checkpoints__keep_best": 0}
+    saves = preflight.needed_space_bytes(small_job(tmp_path / "d", **saving).profile) - needed
+    spaced = small_job(tmp_path / "e", **saving, checkpoints__keep_every_steps=50).profile
+    # Two are kept, and a third lies there until the first is removed; two more stay for good.
+    assert preflight.needed_space_bytes(spaced) - needed == pytest.approx(saves * 5 / 3)
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -16,18 +16,12 @@ from diffusionforce.engines.autopsy import out_of_memory, phase_of, skipped_samp
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.limits import enforce
 from diffusionforce.engines.plans import RunPlan
-from diffusionforce.engines.pocket.devices import (
-    Meters,
-    choose_devices,
-    even_placement_over,
-    place,
-    placed_devices,
-    planned_placement,
-)
-from diffusionforce.engines.pocket.files import FAMILY, weights_path
+from diffusionforce.engines.pocket.beginning import attach_lora, check_job, place_model
+from diffusionforce.engines.pocket.devices import Meters
+from diffusionforce.engines.pocket.files import weights_path
 from diffusionforce.engines.pocket.health import HealthWatch, about_learning_rate
 from diffusionforce.engines.pocket.lora import Lora
-from diffusionforce.engines.pocket.microbatches import InTurn, PieceRunner, Pipelined, piece_runner
+from diffusionforce.engines.pocket.microbatches import PieceRunner, piece_runner
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import HeldOutLoss
 from diffusionforce.engines.pocket.paging import installed
@@ -37,17 +31,16 @@ from diffusionforce.engines.pocket.progress import Measured, Progress, read_prog
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.resuming import capture, restore
 from diffusionforce.engines.pocket.schedule import TimeLeft, steps_with_samples
-from diffusionforce.engines.pocket.stepper import Stepper, stream_seed
+from diffusionforce.engines.pocket.stepper import Stepper
 from diffusionforce.engines.pocket.text import TextEncoder
-from diffusionforce.engines.pocket.weights import check_weights, load_base
-from diffusionforce.errors import CardMemoryError, DivergedError, ProfileError
+from diffusionforce.engines.pocket.weights import load_base
+from diffusionforce.errors import CardMemoryError, DivergedError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.aside import SampleRoom, drop_locals
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.shortage import Shortage, shortage_of
 from diffusionforce.rig.shared_memory import watch_shared_memory
-from diffusionforce.runs import require_resumable
-from diffusionforce.wire import Done, HeldOut, Message, Placed, Preparing, Step, Stopped, Warn
+from diffusionforce.wire import Done, HeldOut, Message, Preparing, Step, Stopped, Warn
 
 
 class PocketEngine:
@@ -59,16 +52,7 @@ class PocketEngine:
         Raises:
             UserError: What is missing or wrong.
         """
-        profile = job.profile
-        _require(profile.model.family == FAMILY, "model.family", profile.model.family, FAMILY)
-        sampling = profile.training.timestep_sampling
-        _require(sampling == "logit_normal", "training.timestep_sampling", sampling, "logit_normal")
-        _require(profile.samples.num_frames == 1, "samples.num_frames", profile.samples.num_frames, "1 (pictures)")
-        config = check_weights(weights_path(job))
-        rank = profile.lora.rank
-        _require(rank <= config.width, "lora.rank", rank, f"{config.width} or less, the width of the model")
-        choose_devices(profile.devices.use, num_blocks=config.num_blocks)
-        require_resumable(job)
+        check_job(job)
 
     def train(
         self,
@@ -154,8 +138,8 @@ class _Run:
             self._report(warning)
         self._materials = materials = prepare(self._job, self._datasets, base.text_encoder, announce=self._announce)
         transformer = base.transformer
-        placement = self._place(transformer)
-        self._lora = self._attach(transformer)
+        placement = place_model(transformer, self._job, plan=self._plan, announce=self._announce)
+        self._lora = attach_lora(transformer, self._job.profile)
         recompute = self._job.profile.training.gradient_checkpointing
         runner = piece_runner(transformer.blocks, placement, recompute=recompute)
         with installed(transformer, placement, runner=runner, plan=self._plan) as self._room:
@@ -378,35 +362,6 @@ class _Run:
     def _on_held_out_pass(self, done: int, total: int) -> None:
         self._announce(Preparing(stage="held_out", done=done, total=total, step=self._step))
 
-    def _place(self, transformer: PocketTransformer) -> Placement:
-        if self._plan is not None:
-            placement = planned_placement(self._plan)
-        else:
-            devices = choose_devices(self._job.profile.devices.use, num_blocks=len(transformer.blocks))
-            placement = even_placement_over(devices, num_blocks=len(transformer.blocks))
-        place(transformer, placement)
-        self._announce(Preparing(stage="model", done=1, total=1))
-        self._announce(
-            Placed(
-                devices=placed_devices(transformer, placement),
-                num_blocks=placement.num_blocks,
-                schedule=InTurn.schedule if len(placement.devices) == 1 else Pipelined.schedule,
-            )
-        )
-        return placement
-
-    def _attach(self, transformer: PocketTransformer) -> Lora:
-        settings, seed = self._job.profile.lora, self._job.profile.training.seed
-        # Dropout alone draws from PyTorch's own generators, so that recomputing a block drops the same inputs again.
-        torch.manual_seed(stream_seed(seed, "dropout"))
-        return Lora.attach(
-            transformer,
-            rank=settings.rank,
-            alpha=settings.alpha,
-            dropout=settings.dropout,
-            seed=stream_seed(seed, "lora"),
-        )
-
     def _save(self, *, is_final: bool = False) -> None:
         self._saved_path = self._keeper.save(self._require_lora(), self._progress(), is_final=is_final)
         self._saved_step = self._step
@@ -435,10 +390,3 @@ class _Run:
     def _interrupt(self) -> None:
         if self._controls.stop_requested:
             raise _StopAsked
-
-
-def _require(holds: bool, field: str, value: object, allowed: str) -> None:
-    if not holds:
-        raise ProfileError(
-            f"The pocket engine cannot use {field} = {value!r}.", hint=f"Write {allowed}, or choose another profile."
-        )

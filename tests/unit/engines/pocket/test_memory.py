@@ -186,7 +186,7 @@ def test_no_memory_while_loading_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     def fail(*_, **__):
         raise torch.OutOfMemoryError(NO_MEMORY)
 
-    monkeypatch.setattr("diffusionforce.engines.pocket.training.place", fail)
+    monkeypatch.setattr("diffusionforce.engines.pocket.beginning.place", fail)
     with pytest.raises(CardMemoryError, match=r"GPU 1 ran out of memory while the model was loaded") as caught:
         Run(tiny_job(tmp_path))
     assert caught.value.hint.startswith("Nothing had been trained yet. Close other programs")

@@ -27,8 +27,10 @@ from tests.gui import recorded
 from tests.support import broken_dataset, fake_forecasting, forecasts, rigs
 
 import screens_settings
+from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.gui import background, forecaster, theme
 from diffusionforce.gui.app import application
+from diffusionforce.gui.model import language
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.gallery import COMPARE, FAVOURITES, STRIP
 from diffusionforce.gui.pages.history import HistoryPage
@@ -53,6 +55,7 @@ def main() -> int:
     parser.add_argument("--run", type=Path, required=True, help="folder of a finished run")
     parser.add_argument("--themes", default="dark,light")
     parser.add_argument("--only", default="", help="names of screens, separated by commas")
+    parser.add_argument("--language", default="en", choices=list(language.LANGUAGES))
     parser.add_argument("--large", action="store_true", help="also draw everything at a scale of 150 %%")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -60,6 +63,7 @@ def main() -> int:
         environment = {**os.environ, "QT_SCALE_FACTOR": "1.5"}
         command = [argument for argument in sys.argv if argument != "--large"]
         subprocess.run([sys.executable, *command], env=environment, check=True)
+    language.use(arguments.language)
     draw(arguments.out, arguments.run, arguments.themes.split(","), [n for n in arguments.only.split(",") if n])
     return 0
 
@@ -310,19 +314,48 @@ def _dataset(state: str) -> Callable[[Window, dict[str, Path]], None]:
             return
         if state == "demo":
             page.choose("demo:rolwayne")
+        elif state in {"folders", "clip", "made-from"}:
+            _show_set(page, pictures / state, state)
+            return
         else:
             broken = pictures / "Gouache landscapes"
             page.choose(str(broken if broken.is_dir() else broken_dataset.make(broken)))
         wait_until(lambda: page.desk.table.is_checked)
         if state in {"shapes", "captions"}:
-            page.tabs.choose(state)
-            page.tabs.chosen.emit(state)
+            page.files.tabs.choose(state)
+            page.files.tabs.chosen.emit(state)
         if state == "checking":
             page.desk.check_again()
             page.desk.progressed.emit("Checking", 21, 39)
         wait(SETTLE_MS)
 
     return show
+
+
+def _show_set(page: DatasetsPage, root: Path, state: str) -> None:
+    """Show two folders of which one has clips or control pictures, as a model sees them that takes these."""
+    first, second = root / "Gouache landscapes", root / "Dances by the sea"
+    if not root.is_dir():
+        for folder in (first, second):
+            folder.mkdir(parents=True)
+            for seed in range(9):
+                broken_dataset.save(folder / f"hills_{seed}.png", seed + len(folder.name), size=(640, 416))
+        broken_dataset.clip(second / "dance.mp4", num_frames=60, size=(320, 192), fps=30)
+        (second / "dance.txt").write_text("gouachestyle, hills that change with the light", encoding="utf-8")
+        (first / "control").mkdir()
+        for seed in range(8):
+            broken_dataset.scene(seed + 60).convert("L").save(first / "control" / f"hills_{seed}.png")
+    page.desk.use_profile("klein-9b-1024" if state == "made-from" else "wan21-14b")
+    page.choose(str(first))
+    wait_until(lambda: page.desk.table.is_checked)
+    folders = [SetFolder(path=str(first), repeats=2), SetFolder(path=str(second), width=832, height=480, frames=17)]
+    page.desk.change_folders(folders)
+    wait_until(lambda: page.desk.table.is_checked)
+    name = "dance.mp4" if state == "clip" else "hills_3.png"
+    page.files.grid.choose(next(i for i, row in enumerate(page.files.grid.rows) if row.path.name == name))
+    if state != "clip":
+        page.header.folders.click()
+    wait(2 * SETTLE_MS)
 
 
 def _rig(window: Window, _runs: dict[str, Path]) -> None:
@@ -364,7 +397,7 @@ def _paused(window: Window, runs: dict[str, Path]) -> None:
     wait(SETTLE_MS)
     if window.session is not None:
         window.session.model.feed(Paused(paused=True, step=window.session.model.step))
-        window.run_place.live.refresh()
+        window.session.changed.emit()
 
 
 def _rig_cards(*, tested: bool) -> Callable[[Window, dict[str, Path]], None]:
@@ -424,6 +457,9 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "datasets-captions": _dataset("captions"),
     "datasets-checking": _dataset("checking"),
     "datasets-gone": _dataset("gone"),
+    "datasets-folders": _dataset("folders"),
+    "datasets-clip": _dataset("clip"),
+    "datasets-made-from": _dataset("made-from"),
     "history": _place("history"),
     "queue": _queue,
     "compare-runs": _compare_runs,

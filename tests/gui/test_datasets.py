@@ -15,7 +15,8 @@ from tests.support import broken_dataset
 from tests.support.broken_dataset import TRIGGER, save
 
 from diffusionforce.datasets.sets import SetFolder, read_set
-from diffusionforce.gui.pages.datasets import DatasetsPage, dropped_folders
+from diffusionforce.gui.pages.datasets import DatasetsPage
+from diffusionforce.gui.pages.datasets_dropping import dropped_folders
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.finding_row import FindingRow
 
@@ -66,16 +67,21 @@ def caption_of(picture: Path) -> str:
 
 
 def choose_file(page: DatasetsPage, name: str) -> None:
-    page.grid.choose(next(i for i, row in enumerate(page.grid.rows) if row.path.name == name))
+    page.files.grid.choose(next(i for i, row in enumerate(page.files.grid.rows) if row.path.name == name))
+
+
+def plain(text: str) -> str:
+    """A text with the blanks that hold numbers and units together as usual ones."""
+    return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_the_demo_is_shown_and_stays_as_it_is(page: DatasetsPage, qtbot: QtBot):
     page.choose("demo:loranne")
     wait_ready(page, qtbot)
-    assert len(page.grid.rows) == 12
-    assert page.train.isEnabled()
-    assert page.inspector.caption.isReadOnly()
-    page.desk.write_caption(page.grid.rows[0].path, "changed")
+    assert len(page.files.grid.rows) == 12
+    assert page.header.train.isEnabled()
+    assert page.inspector.caption.editor.isReadOnly()
+    page.desk.write_caption(page.files.grid.rows[0].path, "changed")
     assert page.desk.book.num_steps == 0
 
 
@@ -84,11 +90,11 @@ def test_a_broken_dataset_is_opened_and_every_problem_named(page: DatasetsPage, 
     assert len(finding_rows(page)) == 24
     assert page.findings.fold.isVisible()
     qtbot.mouseClick(finding_rows(page)["truncated"].show_files, Qt.MouseButton.LeftButton)
-    assert [row.path.name for row in page.grid.rows] == ["cut.jpg", "cut_hard.jpg", "cut_png.png"]
-    assert page.only.text == "3 pictures end early"
-    page.tabs.choose("fix")
-    page.tabs.chosen.emit("fix")
-    assert {row.tone for row in page.grid.rows} <= {"err", "warn"}
+    assert [row.path.name for row in page.files.grid.rows] == ["cut.jpg", "cut_hard.jpg", "cut_png.png"]
+    assert page.files.only.text == "3 pictures end early"
+    page.files.tabs.choose("fix")
+    page.files.tabs.chosen.emit("fix")
+    assert {row.tone for row in page.files.grid.rows} <= {"err", "warn"}
 
 
 def test_a_broken_dataset_is_repaired_through_the_screen_and_undone(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
@@ -104,10 +110,10 @@ def test_a_broken_dataset_is_repaired_through_the_screen_and_undone(page: Datase
     assert (root / "originals" / "twin_b.png").read_bytes() == before["twin_b.png"]
     assert (root / "turned.png").is_file()
     for _ in range(3):
-        qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(page.header.undo, Qt.MouseButton.LeftButton)
         wait_ready(page, qtbot)
     assert {path.name: path.read_bytes() for path in root.iterdir() if path.is_file()} == before
-    assert not page.undo.isEnabled()
+    assert not page.header.undo.isEnabled()
 
 
 def test_a_repair_of_yesterday_can_be_undone(page: DatasetsPage, qtbot: QtBot, pictures: Path):
@@ -116,7 +122,7 @@ def test_a_repair_of_yesterday_can_be_undone(page: DatasetsPage, qtbot: QtBot, p
     qtbot.mouseClick(finding_rows(page)["unpaired"].repair, Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
     open_folder(page, pictures, qtbot)
-    qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.header.undo, Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
     assert (pictures / "orphan.txt").is_file()
 
@@ -125,27 +131,27 @@ def test_a_caption_is_edited_saved_and_undone(page: DatasetsPage, qtbot: QtBot, 
     open_folder(page, pictures, qtbot)
     choose_file(page, "hills_2.png")
     before = caption_of(pictures / "hills_2.png")
-    page.inspector.caption.selectAll()
-    qtbot.keyClicks(page.inspector.caption, "gouachestyle, a lake")
-    assert page.inspector.state.text() == "Not saved yet"
+    page.inspector.caption.editor.selectAll()
+    qtbot.keyClicks(page.inspector.caption.editor, "gouachestyle, a lake")
+    assert page.inspector.caption.state.text() == "Not saved yet"
     qtbot.waitUntil(lambda: caption_of(pictures / "hills_2.png") == "gouachestyle, a lake", timeout=WAIT_MS)
-    assert page.inspector.state.text() == "Saved"
+    assert page.inspector.caption.state.text() == "Saved"
     assert (pictures / "originals" / "captions" / "hills_2.txt").read_text(encoding="utf-8").strip() == before
-    qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.header.undo, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: caption_of(pictures / "hills_2.png") == before, timeout=WAIT_MS)
-    assert page.inspector.caption.toPlainText() == before
+    assert page.inspector.caption.editor.toPlainText() == before
 
 
 def test_going_to_the_next_picture_saves_what_was_typed(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
     choose_file(page, "hills_0.png")
-    page.inspector.caption.setPlainText("gouachestyle, first")
+    page.inspector.caption.editor.setPlainText("gouachestyle, first")
     qtbot.mouseClick(page.inspector.after, Qt.MouseButton.LeftButton)
     assert page.inspector.name.text() == "hills_1.png"
-    assert page.inspector.caption.toPlainText() == caption_of(pictures / "hills_1.png")
+    assert page.inspector.caption.editor.toPlainText() == caption_of(pictures / "hills_1.png")
     qtbot.waitUntil(lambda: caption_of(pictures / "hills_0.png") == "gouachestyle, first", timeout=WAIT_MS)
     qtbot.mouseClick(page.inspector.before, Qt.MouseButton.LeftButton)
-    assert page.inspector.caption.toPlainText() == "gouachestyle, first"
+    assert page.inspector.caption.editor.toPlainText() == "gouachestyle, first"
 
 
 def test_a_picture_without_caption_gets_one_and_is_used(page: DatasetsPage, qtbot: QtBot, pictures: Path):
@@ -153,7 +159,7 @@ def test_a_picture_without_caption_gets_one_and_is_used(page: DatasetsPage, qtbo
     open_folder(page, pictures, qtbot)
     assert "no_caption" in finding_rows(page)
     choose_file(page, "new.png")
-    page.inspector.caption.setPlainText("gouachestyle, a new one")
+    page.inspector.caption.editor.setPlainText("gouachestyle, a new one")
     page.inspector.save()
     qtbot.waitUntil(lambda: (pictures / "new.txt").is_file(), timeout=WAIT_MS)
     assert "no_caption" not in finding_rows(page)
@@ -164,16 +170,16 @@ def test_the_trigger_word_is_found_and_added_where_it_is_missing(page: DatasetsP
     open_folder(page, pictures, qtbot)
     assert page.desk.trigger == TRIGGER
     choose_file(page, "hills_5.png")
-    assert "is in 5 of 6 captions" in page.inspector.coverage.text()
-    qtbot.mouseClick(page.inspector.add_missing, Qt.MouseButton.LeftButton)
+    assert "is in 5 of 6 captions" in page.inspector.caption.coverage.text()
+    qtbot.mouseClick(page.inspector.caption.add_missing, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: caption_of(pictures / "hills_5.png").startswith(TRIGGER), timeout=WAIT_MS)
-    assert not page.inspector.add_missing.isVisible()
+    assert not page.inspector.caption.add_missing.isVisible()
     assert page.toasts.shown[0].act.text() == "Undo"
 
 
 def test_another_trigger_word_is_remembered(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
-    qtbot.mouseClick(page.trigger, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.header.trigger, Qt.MouseButton.LeftButton)
     page.trigger_panel.word.setText("hillstyle")
     assert page.trigger_panel.state.text() == "In 0 of 6 captions."
     qtbot.mouseClick(page.trigger_panel.add_missing, Qt.MouseButton.LeftButton)
@@ -184,10 +190,10 @@ def test_another_trigger_word_is_remembered(page: DatasetsPage, qtbot: QtBot, pi
 
 def test_words_are_replaced_in_all_captions_and_back(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
-    page.tabs.choose("captions")
-    page.tabs.chosen.emit("captions")
-    page.captions.tags.choose(0)
-    bulk = page.captions.bulk
+    page.files.tabs.choose("captions")
+    page.files.tabs.chosen.emit("captions")
+    page.files.captions.tags.choose(0)
+    bulk = page.files.captions.bulk
     assert bulk.first.text() == "hills"
     bulk.second.setText("dunes")
     assert bulk.summary.text() == "Changes 6 of 6 captions."
@@ -199,14 +205,14 @@ def test_words_are_replaced_in_all_captions_and_back(page: DatasetsPage, qtbot: 
 
 def test_several_pictures_are_captioned_together(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
-    page.grid.choose(0)
-    page.grid.choose(2, spans=True)
+    page.files.grid.choose(0)
+    page.files.grid.choose(2, spans=True)
     bulk = page.inspector.bulk
     assert bulk.isVisible()
     bulk.kind.setCurrentIndex(2)
     bulk.first.setText("oil paint")
     qtbot.mouseClick(bulk.apply, Qt.MouseButton.LeftButton)
-    changed = [row.path for row in page.grid.chosen_rows]
+    changed = [row.path for row in page.files.grid.chosen_rows]
     qtbot.waitUntil(lambda: all(caption_of(path).endswith("oil paint") for path in changed), timeout=WAIT_MS)
     assert sum(caption_of(path).endswith("oil paint") for path in pictures.glob("*.png")) == 3
 
@@ -214,53 +220,58 @@ def test_several_pictures_are_captioned_together(page: DatasetsPage, qtbot: QtBo
 def test_what_the_model_will_see_is_told(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
     choose_file(page, "hills_0.png")
-    assert page.inspector._facts["Cropped"].text().startswith("25 % at the sides")
-    page.tabs.choose("shapes")
-    page.tabs.chosen.emit("shapes")
-    assert page.shapes.bars.accessibleDescription().startswith("4 : 3: 6, 25 % cut off")
+    assert plain(page.inspector.seen.cropped.text()).startswith("25 % at the sides")
+    page.files.tabs.choose("shapes")
+    page.files.tabs.chosen.emit("shapes")
+    assert page.files.shapes.bars.accessibleDescription().startswith("4 : 3: 6, 25 % cut off")
 
 
 def test_what_a_picture_is_made_from_is_shown(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     (pictures / "control").mkdir()
     for name in ("hills_0", "hills_1_0", "hills_1_1"):
         broken_dataset.scene(3).save(pictures / "control" / f"{name}.png")
+    page.desk.use_profile("klein-9b-1024")
     open_folder(page, pictures, qtbot)
     choose_file(page, "hills_1.png")
     assert page.inspector.source.accessibleName() == "hills_1_0.png, hills_1_1.png"
     choose_file(page, "hills_3.png")
-    assert page.inspector.source_note.text() == "nothing in the folder control"
+    assert page.inspector.source_note.text() == "nothing"
+    assert {"control_missing"} == set(finding_rows(page))
+    page.desk.use_profile("pocket-demo")
+    wait_ready(page, qtbot)
+    assert not finding_rows(page)
 
 
 def test_a_search_finds_in_names_and_captions(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
     qtbot.keyClick(page, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-    page.search.setText("full moon")
-    qtbot.waitUntil(lambda: len(page.grid.rows) == 1, timeout=WAIT_MS)
-    page.search.setText("nothing like it")
-    qtbot.waitUntil(lambda: page._no_match.isVisible(), timeout=WAIT_MS)
+    page.files.search.setText("full moon")
+    qtbot.waitUntil(lambda: len(page.files.grid.rows) == 1, timeout=WAIT_MS)
+    page.files.search.setText("nothing like it")
+    qtbot.waitUntil(lambda: page.files.no_match.isVisible(), timeout=WAIT_MS)
 
 
 def test_arrow_keys_move_through_the_files(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
-    page.grid.choose(0)
-    qtbot.keyClick(page.grid, Qt.Key.Key_Right)
-    assert page.inspector.name.text() == page.grid.rows[1].path.name
-    qtbot.keyClick(page.grid, Qt.Key.Key_End)
-    assert page.grid.choice.current == 5
-    qtbot.keyClick(page.grid, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    page.files.grid.choose(0)
+    qtbot.keyClick(page.files.grid, Qt.Key.Key_Right)
+    assert page.inspector.name.text() == page.files.grid.rows[1].path.name
+    qtbot.keyClick(page.files.grid, Qt.Key.Key_End)
+    assert page.files.grid.choice.current == 5
+    qtbot.keyClick(page.files.grid, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert page.inspector.bulk_title.text() == "6 files chosen"
 
 
 def test_chosen_files_are_set_aside_and_brought_back(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
-    page.grid.choose(1)
-    page.grid.choose(2, spans=True)
-    gone = [row.path for row in page.grid.chosen_rows]
-    qtbot.keyClick(page.grid, Qt.Key.Key_Delete)
+    page.files.grid.choose(1)
+    page.files.grid.choose(2, spans=True)
+    gone = [row.path for row in page.files.grid.chosen_rows]
+    qtbot.keyClick(page.files.grid, Qt.Key.Key_Delete)
     wait_ready(page, qtbot)
-    assert len(page.grid.rows) == 4
+    assert len(page.files.grid.rows) == 4
     assert not any(path.exists() or path.with_suffix(".txt").exists() for path in gone)
-    qtbot.mouseClick(page.undo, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.header.undo, Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
     assert all(path.exists() and path.with_suffix(".txt").exists() for path in gone)
 
@@ -268,7 +279,7 @@ def test_chosen_files_are_set_aside_and_brought_back(page: DatasetsPage, qtbot: 
 def test_pictures_that_look_alike_are_shown_side_by_side(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
     open_folder(page, broken_dataset.make(tmp_path / "broken"), qtbot)
     qtbot.mouseClick(finding_rows(page)["near_duplicate"].show_files, Qt.MouseButton.LeftButton)
-    assert [row.path.name for row in page.grid.rows] == ["alike_a.png", "alike_b.jpg"]
+    assert [row.path.name for row in page.files.grid.rows] == ["alike_a.png", "alike_b.jpg"]
 
 
 def test_a_dropped_folder_is_opened(page: DatasetsPage, qtbot: QtBot, pictures: Path):
@@ -287,25 +298,69 @@ def test_folders_are_put_together_with_repeats(page: DatasetsPage, qtbot: QtBot,
     other.mkdir()
     save(other / "cat.png", 50)
     open_folder(page, pictures, qtbot)
-    qtbot.mouseClick(page.folders, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.header.folders, Qt.MouseButton.LeftButton)
     page.folders_panel.take(str(other))
-    page.folders_panel._set_repeats(1, 4)
+    page.folders_panel.lines[1].repeats.setValue(4)
     qtbot.mouseClick(page.folders_panel.keep, Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
-    assert len(page.grid.rows) == 7
+    assert len(page.files.grid.rows) == 7
     folders = read_set(Path(page.desk.choice)).folders
     assert folders == (SetFolder(path=str(pictures)), SetFolder(path=str(other), repeats=4))
     trained: list[str] = []
     page.train_asked.connect(trained.append)
-    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.header.train, Qt.MouseButton.LeftButton)
     assert trained == [page.desk.choice]
+
+
+def test_a_folder_is_given_a_size_of_its_own(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    qtbot.mouseClick(page.header.folders, Qt.MouseButton.LeftButton)
+    (line,) = page.folders_panel.lines
+    line.sizes.setEditText("70 x 512")
+    assert page.folders_panel.problem.isVisible()
+    assert not page.folders_panel.keep.isEnabled()
+    line.sizes.setEditText("768x512")
+    qtbot.mouseClick(page.folders_panel.keep, Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    assert read_set(Path(page.desk.choice)).folders == (SetFolder(path=str(pictures), width=768, height=512),)
+    choose_file(page, "hills_0.png")
+    assert plain(page.inspector.seen.cropped.text()).startswith("11 % above and below")
+
+
+def test_clips_are_checked_shown_and_captioned_for_a_video_model(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    broken_dataset.clip(pictures / "dance.mp4", num_frames=40, size=(160, 96), fps=32)
+    (pictures / "dance.txt").write_text(f"{TRIGGER}, a dance", encoding="utf-8")
+    page.desk.use_profile("wan21-14b")
+    open_folder(page, pictures, qtbot)
+    assert not finding_rows(page)
+    choose_file(page, "dance.mp4")
+    assert plain(page.inspector.seen.frames.text()) == "the first 9, 0.6 s at 16 a second; the clip has 40"
+    assert page.inspector.caption.editor.toPlainText() == f"{TRIGGER}, a dance"
+    qtbot.waitUntil(lambda: page.inspector.seen._clip.frame is not None, timeout=WAIT_MS)
+    qtbot.mouseClick(page.header.folders, Qt.MouseButton.LeftButton)
+    page.folders_panel.lines[0].frames.setValue(33)
+    qtbot.mouseClick(page.folders_panel.keep, Qt.MouseButton.LeftButton)
+    wait_ready(page, qtbot)
+    assert set(finding_rows(page)) == {"clip_short"}
+    assert page.desk.table.summary() == "6 of 7 pictures and clips trained on"
+
+
+def test_every_place_says_the_same_of_how_many_there_are(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
+    # Symptom: the list said 37 files, the head of the check 39, and the tab 39.
+    root = broken_dataset.make(tmp_path / "broken")
+    open_folder(page, root, qtbot)
+    num, num_used = len(page.desk.table.counted), len(page.desk.table.used)
+    assert num == len(page.files.grid.rows) == page.desk.table.counts()["all"]
+    assert page.desk.table.counts()["left_out"] == num - num_used
+    assert page.desk.table.summary() == f"{num_used} of {num} pictures trained on"
+    assert page.library.entry(str(root)).note == f"{num} pictures · {num - num_used} left out"
 
 
 def test_a_set_of_folders_can_be_planned_for_a_run(window: Window, page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
     page.desk.change_folders([SetFolder(path=str(pictures), repeats=3)])
     wait_ready(page, qtbot)
-    qtbot.mouseClick(page.train, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.header.train, Qt.MouseButton.LeftButton)
     plan = window.run_place.plan
     qtbot.waitUntil(lambda: plan.plan.dataset is not None, timeout=WAIT_MS)
     assert plan.plan.dataset is not None
@@ -333,8 +388,8 @@ def test_a_check_can_be_cancelled(page: DatasetsPage, qtbot: QtBot, pictures: Pa
     qtbot.mouseClick(page.findings.cancel, Qt.MouseButton.LeftButton)
     assert not page.desk.is_checking
     assert not page.desk.table.is_checked
-    assert len(page.grid.rows) == 6
-    qtbot.mouseClick(page.again, Qt.MouseButton.LeftButton)
+    assert len(page.files.grid.rows) == 6
+    qtbot.mouseClick(page.header.again, Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
     assert page.desk.table.is_checked
 
@@ -394,9 +449,9 @@ def test_ten_thousand_files_stay_smooth(
 ):
     folder = many_pictures(tmp_path / "many")
     loop, scroll, chosen = QEventLoop(), QTimer(), QTimer()
-    bar = page.grid.verticalScrollBar()
+    bar = page.files.grid.verticalScrollBar()
     scroll.timeout.connect(lambda: bar.setValue(0 if bar.value() >= bar.maximum() else bar.value() + 420))
-    chosen.timeout.connect(lambda: page.grid.step(7))
+    chosen.timeout.connect(lambda: page.files.grid.step(7))
     turns = Turns()
     page.choose(str(folder))
     scroll.start(16)
@@ -408,7 +463,7 @@ def test_ten_thousand_files_stay_smooth(
     chosen.stop()
     turns.stop()
     assert page.desk.table.is_checked
-    assert len(page.grid.rows) == NUM_MANY
+    assert len(page.files.grid.rows) == NUM_MANY
     p99 = percentile(turns.own_ms, 0.99)
     record_property("turn_p99_ms", p99)
     longest = max(turns.own_ms)

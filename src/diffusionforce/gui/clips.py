@@ -65,7 +65,7 @@ def read_clip(path: Path, *, edge_px: int) -> Clip:
         every = max(1, math.ceil(number / MAX_FRAMES))
         kept = min(MAX_FRAMES, max(1, number // every))
         edge = min(edge_px, int(math.sqrt(MAX_BYTES / (4 * kept))))
-        images = tuple(_shrunk(frame, edge) for frame in islice(frames, 0, MAX_FRAMES * every, every))
+        images = tuple(shrunk(frame, edge) for frame in islice(frames, 0, MAX_FRAMES * every, every))
     except _DAMAGE as error:
         raise UserError(f"{path.name} cannot be played.", hint="Its file may be damaged.", detail=str(error)) from error
     if not images:
@@ -80,7 +80,7 @@ def read_first_frame(path: Path, *, edge_px: int) -> QImage:
         first = next(iter(frames), None)
     except _DAMAGE:
         return QImage()
-    return _shrunk(first, edge_px) if first is not None else QImage()
+    return shrunk(first, edge_px) if first is not None else QImage()
 
 
 def _video(path: Path) -> "tuple[int, float, Iterator[Image.Image]]":
@@ -115,7 +115,8 @@ def _animation(path: Path) -> "tuple[int, float, Iterator[Image.Image]]":
     return int(getattr(picture, "n_frames", 1)), 1000 / max(10.0, duration_ms), frames()
 
 
-def _shrunk(frame: "Image.Image", edge_px: int) -> QImage:
+def shrunk(frame: "Image.Image", edge_px: int) -> QImage:
+    """Return a frame as a picture of Qt's, its longer edge at most so many pixels."""
     if max(frame.size) > edge_px:
         frame.thumbnail((edge_px, edge_px))
     rgb = frame.convert("RGBX")

@@ -1,21 +1,45 @@
 """Checks a dataset in a process of its own, so that decoding thousands of pictures never holds the window up."""
 
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal
 
 from diffusionforce.datasets.records import Checked, Checking, FileFacts, FileFinding, read_record
+from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.errors import DatasetError, UserError
 from diffusionforce.gui import processes
+from diffusionforce.gui.model import training_size
 from diffusionforce.wire import Failed, module_command
 
 LINES_A_TURN = 60
 END_WAIT_MS = 3000
 
 
-def check_command(folder: Path) -> list[str]:
-    """Return the command line of a process that checks a folder."""
-    return module_command("diffusionforce.cli", "check", str(folder), "--json")
+@dataclass(frozen=True, kw_only=True)
+class CheckedFolder:
+    """What a check found in one folder."""
+
+    path: Path
+    files: Sequence[FileFacts]
+    findings: Sequence[FileFinding]
+
+
+def check_command(folder: SetFolder, *, profile: str = "") -> list[str]:
+    """Return the command line of a process that checks a folder.
+
+    Args:
+        folder: The folder.
+        profile: Name or path of the profile whose model it is checked for; one that is gone is left out.
+    """
+    options: list[str] = []
+    with contextlib.suppress(UserError):
+        options += ["--profile", str(training_size.path_of(profile))] if profile else []
+    options += ["--frames", str(folder.frames)] if folder.frames else []
+    options += ["--controls", folder.controls] if folder.controls else []
+    return module_command("diffusionforce.cli", "check", folder.path, "--json", *options)
 
 
 class DatasetCheck(QObject):
@@ -24,13 +48,13 @@ class DatasetCheck(QObject):
     progressed = Signal(int, int)
     """Files done, and of how many."""
     checked = Signal(list)
-    """For each folder its path, files and findings."""
+    """A `CheckedFolder` for each folder."""
     failed = Signal(object)
 
-    def __init__(self, folders: list[Path], parent: QObject | None = None) -> None:
+    def __init__(self, folders: Sequence[SetFolder], *, profile: str = "", parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._folders, self._done = list(folders), 0
-        self._results: list[tuple[Path, list[FileFacts], list[FileFinding]]] = []
+        self._folders, self._profile, self._done = tuple(folders), profile, 0
+        self._results: list[CheckedFolder] = []
         self._files: list[FileFacts] = []
         self._findings: list[FileFinding] = []
         self._buffer, self._lines = b"", list[bytes]()
@@ -50,7 +74,7 @@ class DatasetCheck(QObject):
         process.readyReadStandardOutput.connect(self._on_output)
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)
-        processes.start(process, check_command(self._folders[self._done]))
+        processes.start(process, check_command(self._folders[self._done], profile=self._profile))
 
     def cancel(self) -> None:
         """End the process; nothing is told any more."""
@@ -112,7 +136,8 @@ class DatasetCheck(QObject):
             detail = log.decode(errors="replace")
             self.failed.emit(DatasetError("The check ended without an answer.", hint="Check again.", detail=detail))
         else:
-            self._results.append((self._folders[self._done], self._files, self._findings))
+            path = Path(self._folders[self._done].path)
+            self._results.append(CheckedFolder(path=path, files=self._files, findings=self._findings))
             self._done += 1
             if self._done < len(self._folders):
                 self.start()

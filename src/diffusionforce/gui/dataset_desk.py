@@ -10,7 +10,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from diffusionforce.datasets.findings import Kind
 from diffusionforce.datasets.records import FileFinding
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.errors import UserError
@@ -21,15 +20,8 @@ from diffusionforce.gui.model import words
 from diffusionforce.gui.model.caption_book import CaptionBook, Change
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
-
-_CHOSEN = Kind(
-    key="chosen",
-    group="note",
-    title=("1 file chosen", "{n} files chosen"),
-    meaning="Chosen by hand.",
-    repair="set_aside",
-    action="Set aside",
-)
+from diffusionforce.gui.model.profile_view import ProfileView
+from diffusionforce.gui.repair_bench import CHOSEN, RepairBench, Repairs
 
 
 class DatasetDesk(QObject):
@@ -38,6 +30,7 @@ class DatasetDesk(QObject):
     Attributes:
         choice: `demo:NAME`, a folder or a set; empty for none.
         folders: What it consists of.
+        view: The profile with whose eyes datasets are looked at.
         table: Its files; only their names until the check is done.
         book: Its captions.
         trigger: The word that calls the subject, empty when none is known.
@@ -65,10 +58,12 @@ class DatasetDesk(QObject):
         self._steps: list[tuple[Path | None, str]] = []
         self._asked = 0
         self._check: DatasetCheck | None = None
-        self._is_stopped = False
         self._outbox = Outbox()
         self._missing: list[Path] | None = None
-        self._controls: dict[Path, dict[str, list[Path]]] = {}
+        self.view = ProfileView()
+        self._by_path: dict[Path, SetFolder] = {}
+        self._bench = RepairBench(self._outbox.write, self)
+        self._bench.progressed.connect(lambda done, total: self.progressed.emit("Repairing", done, total))
 
     @property
     def title(self) -> str:
@@ -99,10 +94,19 @@ class DatasetDesk(QObject):
             self._missing = self.book.without(self.trigger, self.table.captioned)
         return self._missing
 
-    def controls_of(self, picture: Path) -> list[Path] | None:
-        """Return what a picture is made from, for models that change pictures; None where the folder has no such."""
-        found = self._controls.get(picture.parent)
-        return found.get(picture.stem, []) if found is not None else None
+    def use_profile(self, profile: str) -> None:
+        """Look at datasets as a profile does."""
+        if self.view.look_through(profile):
+            self.check_again()
+
+    def folder_of(self, row: Row) -> SetFolder:
+        """Return the folder that a file belongs to, with what the dataset says of it."""
+        known = self._by_path.get(row.folder)
+        return known if known is not None else SetFolder(path=str(row.folder))
+
+    def size_of(self, row: Row, usual: tuple[int, int] | None = None) -> tuple[int, int]:
+        """Return the width and height that a file is trained at; `usual` stands for the size of the profile."""
+        return self.folder_of(row).size(usual or self.view.size)
 
     def open(self, choice: str) -> None:
         """Open a dataset: its names at once, its findings when the check has them."""
@@ -131,7 +135,7 @@ class DatasetDesk(QObject):
 
     def stop(self) -> None:
         """End a check or a repair that is under way."""
-        self._is_stopped = True
+        self._bench.stop()
         if self._check is not None:
             self._check.cancel()
             self._check.deleteLater()
@@ -148,7 +152,8 @@ class DatasetDesk(QObject):
     def _on_listed(self, asked: int, found: Opened) -> None:
         if asked != self._asked:
             return
-        self.folders, self._controls = found.folders, found.controls
+        self.folders = found.folders
+        self._by_path = {Path(folder.path): folder for folder in found.folders}
         self._steps = [(root, action) for root, action in found.repairs] if not self.is_read_only else []
         self.table = found.table
         self._start_check(asked)
@@ -156,7 +161,7 @@ class DatasetDesk(QObject):
 
     def _start_check(self, asked: int) -> None:
         self.is_checking, self.problem = True, None
-        check = DatasetCheck([Path(folder.path) for folder in self.folders], self)
+        check = DatasetCheck(self.folders, profile=self.view.profile, parent=self)
         self._check = check
         check.progressed.connect(lambda done, total: self.progressed.emit("Checking", done, total))
         check.checked.connect(lambda results: self._on_checked(asked, results))
@@ -183,16 +188,7 @@ class DatasetDesk(QObject):
         self.is_checking, self.checked_s = False, time.monotonic()
         self.table, self.trigger, self._missing = taken.table, taken.trigger, taken.missing
         self.book.refresh(taken.captions)
-        counts = taken.table.counts()
-        used = taken.table.used
-        self.library.note_check(
-            self.choice,
-            num_media=taken.num_media,
-            num_used=len(used),
-            num_left_out=counts["left_out"],
-            num_to_fix=counts["fix"],
-            picture=used[0].path if used else None,
-        )
+        self.library.note_check(self.choice, taken.table)
         background.run(self, self.library.save, done=lambda _: None, failed=self._on_not_saved)
         self.changed.emit()
 
@@ -206,7 +202,7 @@ class DatasetDesk(QObject):
         """Move files that the user chose into the originals."""
         findings = tuple(FileFinding(what="chosen", name=row.facts.name) for row in rows)
         if rows:
-            self.repair(FindingLine(kind=_CHOSEN, rows=tuple(rows), findings=findings))
+            self.repair(FindingLine(kind=CHOSEN, rows=tuple(rows), findings=findings))
 
     def repair(self, line: FindingLine, *, only: Row | None = None) -> None:
         """Repair all files of a finding, or one of them, then check again."""
@@ -215,51 +211,33 @@ class DatasetDesk(QObject):
         chosen = [(row, finding) for row, finding in zip(line.rows, line.findings, strict=True) if only in (None, row)]
         by_folder: dict[Path, list[FileFinding]] = {}
         for row, finding in chosen:
-            by_folder.setdefault(row.path.parent, []).append(finding)
-        self.is_repairing, self._is_stopped = True, False
+            by_folder.setdefault(row.folder, []).append(finding)
+        self.is_repairing = True
         label = f"{line.kind.action}: {words.count(len(chosen), 'file')}"
-        caption = self.trigger
-
-        def work() -> tuple[list[Path], list[str]]:
-            # Not above: decoders take a third of the window's start.
-            from diffusionforce.datasets.repairs import Workshop  # noqa: PLC0415
-
-            self._outbox.write()
-            touched: list[Path] = []
-            problems: list[str] = []
-            for folder, findings in by_folder.items():
-                done = Workshop(folder).repair(
-                    line.kind.repair,
-                    findings,
-                    action=label,
-                    caption=caption,
-                    progress=lambda number, total: background.tell(self, self._on_repair_progress, (number, total)),
-                    should_stop=lambda: self._is_stopped,
-                )
-                problems += done.problems
-                if done.num_files:
-                    touched.append(folder)
-            return touched, problems
-
         asked = self._asked
 
-        def done(result: tuple[list[Path], list[str]]) -> None:
+        def done(repairs: Repairs) -> None:
             self.is_repairing = False
             if asked == self._asked:
-                self._on_repaired(label, *result)
+                self._on_repaired(label, repairs)
             else:
                 self.changed.emit()  # Another dataset was opened meanwhile; what can be undone is written down.
 
-        background.run(self, work, done=done, failed=self._on_not_repaired)
+        self._bench.repair(
+            line.kind.repair,
+            by_folder,
+            action=label,
+            caption=self.trigger,
+            done=done,
+            failed=self._on_not_repaired,
+        )
         self.changed.emit()
 
-    def _on_repair_progress(self, news: tuple[int, int]) -> None:
-        self.progressed.emit("Repairing", *news)
-
-    def _on_repaired(self, label: str, folders: list[Path], problems: list[str]) -> None:
-        self._steps += [(folder, label) for folder in folders]
-        if problems:
-            self.said.emit("warn", f"{words.count(len(problems), 'file')} could not be repaired", problems[0], True)
+    def _on_repaired(self, label: str, repairs: Repairs) -> None:
+        self._steps += [(folder, label) for folder in repairs.folders]
+        if repairs.problems:
+            lost = words.count(len(repairs.problems), "file")
+            self.said.emit("warn", f"{lost} could not be repaired", repairs.problems[0], True)
         else:
             self.said.emit("ok", label, "The originals are kept in the folder originals.", True)
         self.check_again()
@@ -308,14 +286,7 @@ class DatasetDesk(QObject):
                 self.said.emit("info", f"Undone: {label}", "", False)
             return
         self.is_repairing = True
-
-        def work() -> None:
-            from diffusionforce.datasets.repairs import Workshop  # noqa: PLC0415 - as above.
-
-            self._outbox.write()
-            Workshop(folder).undo()
-
-        background.run(self, work, done=lambda _: self._on_undone(label), failed=self._on_not_repaired)
+        self._bench.undo(folder, done=lambda: self._on_undone(label), failed=self._on_not_repaired)
 
     def _on_undone(self, label: str) -> None:
         self.is_repairing = False

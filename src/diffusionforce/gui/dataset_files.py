@@ -1,31 +1,26 @@
 """What the page of a dataset does on threads: list its files, take in what a check found, write captions."""
 
-import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from diffusionforce.datasets.captions import caption_path, keep_original, write_caption
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.errors import DatasetError
+from diffusionforce.gui.dataset_check import CheckedFolder
 from diffusionforce.gui.model.caption_book import CaptionBook
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable
 
-CONTROL_DIR = "control"
-"""Folder with what pictures are made from, for models that change pictures."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """What a dataset holds, before it is checked, with what was repaired and what its pictures are made from."""
+    """What a dataset holds, before it is checked, with what was repaired."""
 
     folders: tuple[SetFolder, ...]
     table: DatasetTable
     repairs: list[tuple[Path, str]]
-    controls: dict[Path, dict[str, list[Path]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +31,6 @@ class TakenIn:
     captions: dict[Path, str]
     trigger: str
     missing: list[Path]
-    num_media: int
 
 
 def list_files(library: DatasetLibrary, choice: str) -> Opened:
@@ -48,22 +42,19 @@ def list_files(library: DatasetLibrary, choice: str) -> Opened:
     folders = library.folders(choice)
     paths: list[Path] = []
     repairs: list[tuple[Path, str]] = []
-    controls: dict[Path, dict[str, list[Path]]] = {}
     for folder in folders:
         root = Path(folder.path)
         shown = PICTURE_SUFFIXES | OTHER_MEDIA_SUFFIXES
         paths += [path for path in folder_files(root)[0] if path.suffix.lower() in shown]
         repairs += [(root, done.action) for done in Workshop(root).done()]
-        if (root / CONTROL_DIR).is_dir():
-            controls[root] = by_stem(folder_files(root / CONTROL_DIR)[0])
-    return Opened(folders=folders, table=DatasetTable.listed(paths).prepare(), repairs=repairs, controls=controls)
+    return Opened(folders=folders, table=DatasetTable.listed(paths).prepare(), repairs=repairs)
 
 
-def take_in(results: list[Any], own_trigger: str) -> TakenIn:
+def take_in(results: Sequence[CheckedFolder], own_trigger: str) -> TakenIn:
     """Return what the results of a check mean; on a thread, because there may be many."""
     from diffusionforce.datasets.subject import likely_trigger  # noqa: PLC0415
 
-    table = DatasetTable.checked(results).prepare()
+    table = DatasetTable.checked((each.path, each.files, each.findings) for each in results).prepare()
     captions = table.captions()
     trigger = own_trigger or likely_trigger([caption for caption in captions.values() if caption])
     return TakenIn(
@@ -71,17 +62,7 @@ def take_in(results: list[Any], own_trigger: str) -> TakenIn:
         captions=captions,
         trigger=trigger,
         missing=CaptionBook(captions).without(trigger, table.captioned),
-        num_media=sum(row.facts.media in {"picture", "clip"} for row in table.rows),
     )
-
-
-def by_stem(files: Iterable[Path]) -> dict[str, list[Path]]:
-    """Return control pictures by the name of the picture that is made from them; `fox_1` is one more for `fox`."""
-    found: dict[str, list[Path]] = {}
-    for path in files:
-        for stem in {path.stem, re.sub(r"_\d+$", "", path.stem)}:
-            found.setdefault(stem, []).append(path)
-    return found
 
 
 class Outbox:

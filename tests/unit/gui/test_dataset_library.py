@@ -4,24 +4,28 @@ from pathlib import Path
 
 import pytest
 
+from diffusionforce.datasets.records import FileFacts, FileFinding
 from diffusionforce.datasets.sets import SetFolder, is_set, read_set
 from diffusionforce.errors import DatasetError
 from diffusionforce.gui.model import training_size
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
+from diffusionforce.gui.model.dataset_table import DatasetTable
 
 
 def test_datasets_are_remembered_with_what_their_check_said(tmp_path: Path):
     library = DatasetLibrary(tmp_path)
     library.add("/pictures/fox")
     library.add("/pictures/fox")
-    library.note_check(
-        "/pictures/cat", num_media=4, num_used=3, num_left_out=1, num_to_fix=0, picture=Path("/pictures/cat/1.png")
-    )
+    root = Path("/pictures/cat")
+    files = [FileFacts(name=f"{index}.png", media="picture", is_used=index > 0) for index in range(4)]
+    files.append(FileFacts(name="of nothing.txt", media="caption"))
+    finding = FileFinding(what="no_caption", name="0.png")
+    library.note_check("/pictures/cat", DatasetTable.checked([(root, files, [finding])]))
     library.save()
     again = DatasetLibrary(tmp_path)
     assert [entry.choice for entry in again.own] == ["/pictures/fox", "/pictures/cat"]
     cat = again.entry("/pictures/cat")
-    assert (cat.mark, cat.note, cat.picture) == ("warn", "4 files · 1 left out", "/pictures/cat/1.png")
+    assert (cat.mark, cat.note, cat.picture) == ("warn", "4 pictures · 1 left out", str(root / "1.png"))
     again.remove("/pictures/fox")
     assert [entry.choice for entry in DatasetLibrary(tmp_path).own] == ["/pictures/cat"]
 

@@ -99,7 +99,7 @@ def test_files_are_shown_before_they_are_checked():
     listed = DatasetTable.listed([ROOT / "a.png", ROOT / "b.mp4"])
     assert not listed.is_checked
     assert [row.facts.media for row in listed.rows] == ["picture", "clip"]
-    assert listed.summary() == "2 files"
+    assert listed.summary() == "2 pictures and clips"
 
 
 def test_pictures_of_one_shape_are_found():
@@ -107,4 +107,33 @@ def test_pictures_of_one_shape_are_found():
     assert row is not None
     number, others = table().same_shape(row, most=5)
     assert (number, names(others)) == (1, ["d.png"])
-    assert [(count.shape, count.num) for count in table().shapes((512, 512))] == [((1, 1), 2), ((16, 9), 1)]
+    assert [(count.shape, count.num) for count in table().shapes(lambda _: (512, 512))] == [((1, 1), 2), ((16, 9), 1)]
+
+
+def test_captions_of_nothing_and_control_pictures_are_not_counted():
+    files = [
+        facts("a.png"),
+        facts("b.png", used=False),
+        FileFacts(name="plan.psd", media="other"),
+        FileFacts(name="orphan.txt", media="caption"),
+        FileFacts(name="control/x.png", media="control"),
+    ]
+    findings = [
+        FileFinding(what="no_caption", name="b.png"),
+        FileFinding(what="unsupported", name="plan.psd"),
+        FileFinding(what="unpaired", name="orphan.txt"),
+        FileFinding(what="unpaired_control", name="control/x.png"),
+    ]
+    made = DatasetTable.checked([(ROOT, files, findings)])
+    assert made.counts() == {"all": 3, "left_out": 2, "fix": 2, "note": 0}
+    assert made.summary() == "1 of 3 pictures trained on"
+    assert names(made.picked("all")) == ["b.png", "plan.psd", "a.png"]
+    assert names(made.picked("fix")) == ["orphan.txt", "x.png"]
+    assert made.picked("fix")[1].path == ROOT / "control" / "x.png"
+
+
+def test_a_clip_is_captioned_where_it_is_trained_on():
+    clip = FileFacts(name="a.mp4", media="clip", width=64, height=64, num_frames=20)
+    left_out = FileFinding(what="clip", name="a.mp4")
+    assert DatasetTable.checked([(ROOT, [clip], [])]).captioned == [ROOT / "a.mp4"]
+    assert DatasetTable.checked([(ROOT, [clip], [left_out])]).captioned == []

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from diffusionforce.datasets.sets import DatasetSet, SetFolder, is_set, read_set, write_set
 from diffusionforce.errors import DatasetError
+from diffusionforce.gui.model.dataset_table import DatasetTable
+from diffusionforce.gui.model.dataset_words import media_words
 from diffusionforce.job import dataset_folder, write_whole
 from diffusionforce.runs import data_dir
 
@@ -25,9 +27,9 @@ class Entry(BaseModel):
     choice: str
     """Path of the folder, or of the set."""
     num_media: int = 0
-    """Pictures and clips; 0 before the first check."""
+    """Pictures and clips, trained on or not; 0 before the first check."""
+    num_clips: int = 0
     num_used: int = 0
-    num_left_out: int = 0
     num_to_fix: int = 0
     picture: str = ""
     """Path of a picture that stands for it."""
@@ -41,15 +43,15 @@ class Entry(BaseModel):
         """Icon and tone of its state: `err`, `warn`, `ok`, or empty before the first check."""
         if not self.checked_s:
             return ""
-        return "err" if not self.num_used else "warn" if self.num_left_out or self.num_to_fix else "ok"
+        return "err" if not self.num_used else "warn" if self.num_used < self.num_media or self.num_to_fix else "ok"
 
     @property
     def note(self) -> str:
         """What it holds, in a few words."""
         if not self.checked_s:
             return "" if Path(self.choice).is_dir() or self.choice.startswith("demo:") else "folder is gone"
-        files = f"{self.num_media:,} file{'' if self.num_media == 1 else 's'}"
-        return f"{files} · {self.num_left_out:,} left out" if self.num_left_out else files
+        files, num_left_out = media_words(self.num_media, num_clips=self.num_clips), self.num_media - self.num_used
+        return f"{files} · {num_left_out:,} left out" if num_left_out else files
 
 
 class _File(BaseModel):
@@ -96,14 +98,12 @@ class DatasetLibrary:
         self._entries = [entry for entry in self._entries if entry.choice != choice]
         self.save()
 
-    def note_check(
-        self, choice: str, *, num_media: int, num_used: int, num_left_out: int, num_to_fix: int, picture: Path | None
-    ) -> None:
+    def note_check(self, choice: str, table: DatasetTable) -> None:
         """Remember what a check said; `save` writes it."""
-        entry = self.add(choice)
-        entry.num_media, entry.num_used = num_media, num_used
-        entry.num_left_out, entry.num_to_fix = num_left_out, num_to_fix
-        entry.picture = str(picture) if picture is not None else ""
+        entry, used = self.add(choice), table.used
+        entry.num_media, entry.num_clips = len(table.counted), table.num_clips
+        entry.num_used, entry.num_to_fix = len(used), table.counts()["fix"]
+        entry.picture = str(used[0].path) if used else ""
         entry.checked_s = time.time()
 
     def save(self) -> None:
@@ -139,7 +139,7 @@ class DatasetLibrary:
         """
         if not folders:
             raise DatasetError("A dataset needs a folder.", hint="Remove it from the list instead.")
-        if not is_set(Path(choice)) and len(folders) == 1 and folders[0].repeats == 1:
+        if not is_set(Path(choice)) and len(folders) == 1 and folders[0].is_plain:
             return self.add(folders[0].path).choice
         title = title or self.title(choice)
         root = Path(choice) if is_set(Path(choice)) else self._free_root(title)

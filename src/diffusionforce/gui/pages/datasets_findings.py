@@ -46,7 +46,7 @@ class FindingsCard(Card):
         add(self.header, *self._chips, self.fold)
         self.bar = ProgressBar(name="Check")
         self._progress = holder(row((self.bar, 1), self.cancel, gap=14, margins=(0, 6, 0, 0)))
-        self._fine = _line("ok", "Nothing to fix. Every picture is trained on.")
+        self._fine = _line("ok", "Nothing to fix. Everything in it is trained on.")
         self._unchecked = _line("info", "Not checked. Press Check again to look for problems.")
         self.add(self._progress, self._fine, self._unchecked, self._list)
         self._lines: list[FindingLine] = []
@@ -76,7 +76,7 @@ class FindingsCard(Card):
         desk = self._desk
         if not desk.checked_s:
             return " "
-        return f"{words.count(len(desk.table.rows), 'file')}, checked {words.ago(time.monotonic() - desk.checked_s)}"
+        return f"{desk.table.summary()}, checked {words.ago(time.monotonic() - desk.checked_s)}"
 
     def _fill(self) -> None:
         clear(self._rows)

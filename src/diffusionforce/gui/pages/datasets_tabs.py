@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import training_size, words
+from diffusionforce.gui.model.dataset_words import used_words
 from diffusionforce.gui.pages.datasets_bulk import BulkEdit
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Label
@@ -35,13 +36,15 @@ class ShapesTab(QWidget):
     def refresh(self) -> None:
         """Count the shapes of the pictures that are trained on."""
         size = self._size()
-        counts = self._desk.table.shapes(size)
+        counts = self._desk.table.shapes(lambda row: self._desk.size_of(row, size))
         whole = sum(count.num for count in counts)
-        self.card.note.set_text(f"{words.count(whole, 'picture')} that are trained on")
+        self.card.note.set_text(used_words(whole, len(self._desk.table.counted), num_clips=self._desk.table.num_clips))
         cropped = sum(count.cropped_share * count.num for count in counts) / max(1, whole)
         blurry = sum(count.num_blurry for count in counts)
+        own = sum(bool(folder.width) for folder in self._desk.folders)
+        at = training_size.words(size) if not own else "the size of its folder"
         text = (
-            f"Every picture is scaled to cover {training_size.words(size)} and cropped around its middle: "
+            f"Every picture is scaled to cover {at} and cropped around its middle: "
             f"{words.percent(cropped)} of the average picture is cut off."
         )
         if blurry:

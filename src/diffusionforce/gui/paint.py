@@ -4,6 +4,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPaintDevice, QPainter, QPainterPath, QPen, QPixmap
 
 from diffusionforce.gui import theme
+from diffusionforce.gui.model.language import figures
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -19,7 +20,7 @@ def begin(device: QPaintDevice) -> QPainter:
 
 def text_width(text: str, font: QFont) -> int:
     """Return how many pixels a text takes."""
-    return QFontMetrics(font).horizontalAdvance(text)
+    return QFontMetrics(font).horizontalAdvance(figures(text))
 
 
 def text(
@@ -33,6 +34,7 @@ def text(
     elide: Qt.TextElideMode | None = Qt.TextElideMode.ElideRight,
 ) -> None:
     """Write one line of text into a box; a text that is too long is shortened with an ellipsis."""
+    string = figures(string)
     painter.setFont(font)
     painter.setPen(theme.colour(colour) if isinstance(colour, str) else colour)
     if elide is not None:

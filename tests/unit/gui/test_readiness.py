@@ -46,7 +46,7 @@ def test_while_something_is_brought_there_is_no_second_button():
     view = doing(of_answer(lacking("files")))
     assert (view.doing, view.button) == ("Starting", "")
     progress = DownloadProgress(file="a/b.safetensors", number=2, num_files=3, done_bytes=2**30, total_bytes=2**31)
-    assert doing(view, progress).doing == "b.safetensors (2 of 3): 1 GB of 2 GB"
+    assert doing(view, progress).doing == "File 2 of 3, b.safetensors: 1 GB of 2 GB"
     assert doing(view, EngineProgress(stage="files", done=5, total=306)).doing == "Comparing 5 of 306 files"
 
 

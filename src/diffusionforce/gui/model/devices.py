@@ -84,7 +84,7 @@ class DeviceList:
         if len(self.views) == 1:
             return f"all {self.num_blocks} blocks on {self.views[0].label}"
         parts = [f"{ranges(view.blocks)} on {view.label}" for view in self.views]
-        return "blocks " + ", ".join(parts)
+        return f"blocks {', '.join(parts)}"
 
     def _rank(self, view: DeviceView) -> int:
         return sum(other.device == view.device for other in self.views[: view.index])

@@ -272,12 +272,13 @@ def summary(forecast: Forecast) -> tuple[str, str]:
     amount, moment = words.size(abs(bar.spare_bytes)), PHASE_MOMENTS[phase]
     if bar.spare_bytes < 0:
         return "err", f"{bar.label} lacks {amount} {moment}."
-    place = "of RAM" if bar.index is None or is_on_processor(forecast) else f"on {bar.label}"
+    is_ram = bar.index is None or is_on_processor(forecast)
+    left = f"{amount} of RAM" if is_ram else f"{amount} on {bar.label}"
     tone = bar.tone or ("ok" if left_out(forecast) is None else "warn")
     if len(forecast.phases) == 1:
-        return tone, f"{PHASE_WORDS[phase]} fits and leaves {amount} {place}."
+        return tone, f"{PHASE_WORDS[phase]} fits and leaves {left}."
     first = left_out(forecast) or "Every phase fits."
-    return tone, f"{first} The tightest moment leaves {amount} {place}, {moment}."
+    return tone, f"{first} The tightest moment leaves {left}, {moment}."
 
 
 def left_out(forecast: Forecast) -> str | None:

@@ -123,9 +123,10 @@ def _trigger_checks(plan: Plan, dataset: "Dataset") -> list[Check]:
     number = num_captions_without(trigger, captions)
     if not number:
         return []
-    text = f"{number} of {words.count(len(captions), 'caption')} {'does' if number == 1 else 'do'} not contain"
+    of = words.count(len(captions), "caption")
+    text = f"{number} of {of} {'does' if number == 1 else 'do'} not contain {trigger}"
     hint = f"Previews ask for {trigger}. Captions that name it teach it."
-    return [Check(tone="warn", text=f"{text} {trigger}", hint=hint)]
+    return [Check(tone="warn", text=text, hint=hint)]
 
 
 def _output_checks(plan: Plan) -> list[Check]:

@@ -98,9 +98,10 @@ def failed(view: ReadinessView, problem: UserError) -> ReadinessView:
 
 def _progress_words(progress: EngineProgress | DownloadProgress) -> str:
     if isinstance(progress, DownloadProgress):
-        number = f" ({progress.number} of {progress.num_files})" if progress.num_files > 1 else ""
-        name = progress.file.rpartition("/")[2]
-        return f"{name}{number}: {words.size(progress.done_bytes)} of {words.size(progress.total_bytes)}"
+        name, total = progress.file.rpartition("/")[2], words.size(progress.total_bytes)
+        done = f"{words.size(progress.done_bytes)} of {total}"
+        number = f"{progress.number} of {progress.num_files}"
+        return f"File {number}, {name}: {done}" if progress.num_files > 1 else f"{name}: {done}"
     if progress.stage == "download":
         total = f" of {words.size(progress.total)}" if progress.total else ""
         return f"Downloading, {words.size(progress.done)}{total}"

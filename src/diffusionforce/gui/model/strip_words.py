@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.plan_checks import Standing
 from diffusionforce.gui.model.run_model import RunModel
 
@@ -26,11 +27,12 @@ def of_plan(standing: Standing | None, *, ended: RunModel | None = None) -> Stri
     if ended is not None and ended.outcome is not None:
         outcome = ended.outcome
         icon = {"ok": "ok", "info": "info"}.get(outcome.tone, "err")
-        return StripLine(icon=icon, tone=outcome.tone, name="Idle", state=f"last run: {outcome.word.lower()}")
+        state = tr("last run: {word}").format(word=tr(outcome.word).lower())
+        return StripLine(icon=icon, tone=outcome.tone, name="Idle", state=state)
     if standing is None:
         return StripLine(icon="ok", tone="text3", name="Idle", state="")
     icon, tone = {"ready": ("ok", "ok"), "checking": ("clock", "text3"), "blocked": ("warn", "warn")}[standing.state]
-    return StripLine(icon=icon, tone=tone, name="Idle", state=_lowered(standing.title))
+    return StripLine(icon=icon, tone=tone, name="Idle", state=_lowered(tr(standing.title)))
 
 
 def of_run(title: str, model: RunModel, *, compact: bool) -> StripLine:
@@ -46,7 +48,9 @@ def of_run(title: str, model: RunModel, *, compact: bool) -> StripLine:
     left = model.time_left
     if compact:
         return StripLine(icon=icon, tone=tone, name="Paused" if waits else "Training", state=left)
-    doing = f"step {model.step:,} of {model.num_steps:,}" if model.phase == "training" else _lowered(model.phase_words)
+    doing = f"step {model.step:,} of {model.num_steps:,}"
+    if model.phase != "training":
+        doing = _lowered(tr(model.phase_words))
     return StripLine(icon=icon, tone=tone, name=title, state=f"{doing} · {left}" if left else doing)
 
 

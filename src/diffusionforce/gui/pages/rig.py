@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QStackedWidget, QVBoxLa
 
 from diffusionforce.gui import background
 from diffusionforce.gui.model import rig_words, words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pages.rig_graphics import GraphicsCardView, fact_grid
 from diffusionforce.gui.pages.rig_speed import SpeedCard
@@ -131,7 +132,7 @@ class RigPage(Page):
         report = self._watch.report
         if report is None:
             return
-        self.header.set_title("Rig", rig_words.summary(report))
+        self.header.set_title("Rig", tr(rig_words.summary(report)))
         findings = self._findings(report)
         clear(self._cards)
         self.graphics = [
@@ -222,4 +223,5 @@ def _machine_card(machine: Machine) -> Card:
         ("Folder", machine.disk_path),
     ]
     name = Elided(machine.processor or machine.system)
-    return box.add(row(Label("CPU", "strong"), (name, 1)), fact_grid([(name, Elided(value)) for name, value in facts]))
+    told = [(name, Elided(tr(value))) for name, value in facts]
+    return box.add(row(Label("CPU", "strong"), (name, 1)), fact_grid(told))

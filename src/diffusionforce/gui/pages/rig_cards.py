@@ -4,6 +4,7 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.devices import short_name
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.rig_watch import card_name
 from diffusionforce.gui.widgets.bars import MemoryBar
 from diffusionforce.gui.widgets.cards import Card
@@ -46,7 +47,7 @@ def processor_line(report: RigReport) -> QVBoxLayout:
     name = short_name(machine.processor) or machine.system
     cores = words.count(machine.num_cores, "core")
     memory = f"{cores} · {words.size(machine.ram_available_bytes)} of {words.size(machine.ram_total_bytes)} RAM free"
-    return column(row(Label("CPU", "strong"), (Elided(name), 1)), Elided(memory, "small"), gap=2)
+    return column(row(Label("CPU", "strong"), (Elided(name), 1)), Elided(tr(memory), "small"), gap=2)
 
 
 def memory_total_bytes(report: RigReport | None) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QGridLayout
 
 from diffusionforce.gui.model import rig_words, words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import MemoryBar
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.chip import Chip
@@ -34,13 +35,13 @@ class GraphicsCardView(Card):
         if held:
             lines = column(gap=3)
             for program, amount in held:
-                lines.addLayout(row((Elided(program, "small"), 1), Label(amount, "small")))
+                lines.addLayout(row((Elided(tr(program), "small"), 1), Label(amount, "small")))
             self.add(hairline(), column(Label("USED BY", "caption"), lines, gap=4))
         self.add(None)
         self._show(card.used_bytes, card.total_bytes, rig_words.temperature(card))
 
     def _facts(self, cards: Sequence[GraphicsCard], test: SpeedTest | None) -> QGridLayout:
-        facts = [(name, Elided(value)) for name, value in rig_words.card_facts(self._card, cards, test)]
+        facts = [(name, Elided(tr(value))) for name, value in rig_words.card_facts(self._card, cards, test)]
         return fact_grid([("Memory", self.memory), *facts[:3], ("Temp", self.temperature), *facts[3:]])
 
     def show_reading(self, reading: Reading) -> None:

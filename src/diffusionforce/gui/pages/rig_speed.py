@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout
 from diffusionforce.errors import UserError
 from diffusionforce.gui.answer_child import AnswerChild
 from diffusionforce.gui.model import rig_words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import ProgressBar
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -107,7 +108,7 @@ class SpeedCard(Card):
         """Show a result, or that there is none."""
         self._shown = (test, cards)
         clear(self._table)
-        self.note.set_text(rig_words.tested_when(test) if test is not None else "")
+        self.note.set_text(tr(rig_words.tested_when(test)) if test is not None else "")
         if test is None and self.is_running:
             return
         if test is None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 from diffusionforce.gui.model import forecast_bars, forecast_blocks, words
 from diffusionforce.gui.model.forecast_bars import KIND_WORDS, PHASE_WORDS, PHASES, NeedBar
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.block_strip import BlockStrip, card_swatch, paged_swatch
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -102,7 +103,7 @@ class ForecastCard(Card):
             self._clock.stop()
 
     def _on_second(self) -> None:
-        self.note.set_text(f"{words.duration(time.monotonic() - self._began_s)} so far")
+        self.note.set_text(tr(f"{words.duration(time.monotonic() - self._began_s)} so far"))
 
     def show_machine(self, report: RigReport) -> None:
         """Take what cards there are, to show what is free of them while no forecast is known."""
@@ -148,7 +149,7 @@ class ForecastCard(Card):
         self._legend.show_items([(kind_swatch(kind), KIND_WORDS[kind]) for kind in kinds])
         self._legend.setVisible(bool(kinds))
         is_told = forecast is not None and not self._status.is_checking
-        self.note.set_text(forecast_bars.phase_of(forecast, self.phase).words if forecast and is_told else "")
+        self.note.set_text(tr(forecast_bars.phase_of(forecast, self.phase).words) if forecast and is_told else "")
         if forecast is not None:
             self._fill_blocks(forecast)
             self._fill_summary(forecast)

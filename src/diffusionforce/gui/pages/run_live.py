@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QSizePolicy
 from diffusionforce.errors import UserError
 from diffusionforce.gui.dataset_reading import folder_title
 from diffusionforce.gui.model import again, measured, words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import day_and_time, started
 from diffusionforce.gui.pages.page import Header, Page
@@ -193,7 +194,7 @@ class RunLivePage(Page):
 
     def _show_header(self, model: RunModel) -> None:
         moment = started(self.session.root)
-        facts = [day_and_time(moment) if moment else "", self._dataset_words(model), model.devices.sentence()]
+        facts = [tr(day_and_time(moment)) if moment else "", self._dataset_words(model), tr(model.devices.sentence())]
         self.header.set_title(self.session.title, " · ".join(fact for fact in facts if fact))
         tone, icon = CHIP_LOOKS.get(model.phase, ("info", "clock"))
         if model.outcome is not None:

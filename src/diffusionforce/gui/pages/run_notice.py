@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QVBoxLayout, QWidget
 
 from diffusionforce.gui.model import again, words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.widgets.bars import ProgressBar
@@ -76,7 +77,7 @@ class RunNotice(QWidget):
         self._so_far.set_text(f"{words.duration(model.steps_s)} so far" if model.steps_s else "")
         self._so_far.setVisible(bool(model.steps_s) and not compact)
         self.bar.show_share(model.share, ticks=self._ticks(model))
-        self._next.set_text(self._next_words(model))
+        self._next.set_text(tr(self._next_words(model)))
         self._saved.set_text(self._saved_words(model, own=own, compact=compact))
 
     @staticmethod
@@ -102,9 +103,11 @@ class RunNotice(QWidget):
         due = model.next_sample_step
         if due is None or not model.job or not model.job.profile.samples.prompts:
             return model.phase_words
-        steps = due - model.step
-        seconds = f" ({words.duration(steps * model.step_s)})" if model.step_s else ""
-        return f"Next previews in {words.count(steps, 'step')}{seconds}"
+        number = due - model.step
+        steps = words.count(number, "step")
+        if not model.step_s:
+            return f"Next previews in {steps}"
+        return f"Next previews in {steps} ({words.duration(number * model.step_s)})"
 
     @staticmethod
     def _saved_words(model: RunModel, *, own: bool, compact: bool) -> str:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
 from diffusionforce.errors import UserError
 from diffusionforce.gui import dataset_reading
 from diffusionforce.gui.model import plan_words, words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.profile_list import in_order
 from diffusionforce.gui.pictures import PictureStore
@@ -30,9 +31,9 @@ class RunPicks(QWidget):
         self.setObjectName("clear")
         self._preferences, self._store = preferences, store
         self._plan = Plan()
-        self.profile = PickCard("Profile", "sliders")
-        self.dataset = PickCard("Dataset", "images", takes_folders=True)
-        self.output = PickCard("Output", "folder")
+        self.profile = PickCard(tr("Profile"), "sliders")
+        self.dataset = PickCard(tr("Dataset"), "images", takes_folders=True)
+        self.output = PickCard(tr("Output"), "folder")
         self.profile.menu.aboutToShow.connect(self._fill_profiles)
         self.dataset.menu.aboutToShow.connect(self._fill_datasets)
         self.output.menu.aboutToShow.connect(self._fill_outputs)
@@ -59,7 +60,8 @@ class RunPicks(QWidget):
         else:
             self.profile.show_choice("", "what to train, and how")
         self._show_dataset()
-        self.output.show_choice(*plan.output_words)
+        name, place = plan.output_words
+        self.output.show_choice(tr(name), place)
 
     def _show_dataset(self) -> None:
         plan, name = self._plan, dataset_reading.title(self._plan.dataset_name)
@@ -71,8 +73,8 @@ class RunPicks(QWidget):
             self.dataset.show_choice(name, "Checking the pictures")
         else:
             left_out = sum(finding.left_out for finding in plan.dataset.findings)
-            facts = words.count(len(plan.dataset.items), "picture")
-            facts += f" used · {left_out} left out" if left_out else ", all captioned"
+            number = words.count(len(plan.dataset.items), "picture")
+            facts = f"{number} used · {left_out} left out" if left_out else f"{number}, all captioned"
             mark = "warn" if left_out else "ok"
             picture = self._store.get(plan.dataset.items[0].picture, edge_px=THUMB_PX)
             self.dataset.show_choice(name, facts, mark=mark, tone=mark, picture=picture)
@@ -85,7 +87,7 @@ class RunPicks(QWidget):
                 title = profile.title if isinstance(profile, Profile) else name
                 menu.addAction(title).triggered.connect(lambda _=False, n=name: self.profile_chosen.emit(n))
             menu.addSeparator()
-        menu.addAction("Open a profile file…").triggered.connect(self._browse_profile)
+        menu.addAction(tr("Open a profile file…")).triggered.connect(self._browse_profile)
 
     def _fill_datasets(self) -> None:
         menu = self.dataset.menu
@@ -101,27 +103,28 @@ class RunPicks(QWidget):
             action.setToolTip(path)
             action.triggered.connect(lambda _=False, p=path: self.dataset_chosen.emit(p))
         menu.addSeparator()
-        menu.addAction("Choose a folder…").triggered.connect(self.browse_dataset)
+        menu.addAction(tr("Choose a folder…")).triggered.connect(self.browse_dataset)
 
     def _fill_outputs(self) -> None:
         menu = self.output.menu
         menu.clear()
-        menu.addAction("A new folder among your runs").triggered.connect(lambda _=False: self.output_chosen.emit(""))
-        menu.addAction("Choose a folder…").triggered.connect(self._browse_output)
+        fresh = menu.addAction(tr("A new folder among your runs"))
+        fresh.triggered.connect(lambda _=False: self.output_chosen.emit(""))
+        menu.addAction(tr("Choose a folder…")).triggered.connect(self._browse_output)
 
     def _browse_profile(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, "Open a profile", "", "Profiles (*.toml)")
+        path, _ = QFileDialog.getOpenFileName(self, tr("Open a profile"), "", "Profiles (*.toml)")
         if path:
             self.profile_chosen.emit(path)
 
     def browse_dataset(self) -> None:
         """Ask for a dataset folder."""
-        path = QFileDialog.getExistingDirectory(self, "Choose a folder of captioned pictures")
+        path = QFileDialog.getExistingDirectory(self, tr("Choose a folder of captioned pictures"))
         if path:
             self.dataset_chosen.emit(path)
 
     def _browse_output(self) -> None:
-        path = QFileDialog.getExistingDirectory(self, "Choose an empty folder for this run")
+        path = QFileDialog.getExistingDirectory(self, tr("Choose an empty folder for this run"))
         if path:
             self.output_chosen.emit(path)
 

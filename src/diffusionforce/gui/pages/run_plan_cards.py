@@ -1,9 +1,9 @@
 """The cards of a plan: what will happen, this run's own numbers, its pictures, and whether it could start."""
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox
 
-from diffusionforce.gui.model import plan_words
+from diffusionforce.gui.model import language, plan_words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_checks import Check, Standing
@@ -51,6 +51,7 @@ class RunCard(Card):
         self.steps = QSpinBox()
         self.steps.setRange(1, 1_000_000)
         self.steps.setGroupSeparatorShown(True)
+        self.steps.setLocale(QLocale(language.current()))
         self.steps.setAccessibleName(tr("Steps of this run"))
         self.steps.setFixedSize(110, 32)
         self.steps.setKeyboardTracking(False)

@@ -53,8 +53,7 @@ class RunTiles(QWidget):
         change = model.losses.recent_change
         if change is None:
             return f"at step {model.step:,}" if model.step else "after the first step"
-        direction = "down" if change < 0 else "up"
-        return f"{direction} {words.percent(abs(change))} on the {TILE_STEPS} before"
+        return f"{'down' if change < 0 else 'up'} {words.percent(abs(change))} on the {TILE_STEPS} before"
 
     @staticmethod
     def _held_out_context(model: RunModel, *, compact: bool) -> tuple[str, str]:

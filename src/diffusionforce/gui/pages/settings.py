@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal, qVersion
 from PySide6.QtGui import QDesktopServices, QHideEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QLineEdit
+from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout
 
 import diffusionforce
 from diffusionforce.gui import theme
@@ -21,6 +21,7 @@ from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import column, hairline, holder, scrolling
+from diffusionforce.gui.widgets.path_line import PathLine
 from diffusionforce.gui.widgets.segmented import Segmented
 from diffusionforce.gui.widgets.toast import Toasts
 from diffusionforce.gui.widgets.toggle import Toggle
@@ -61,7 +62,7 @@ class SettingsPage(Page):
         self.language.chosen.connect(lambda index: self._on_language(codes[index]))
         look = Card("Window", gap=12)
         look.add(setting("Theme", "Follows the system unless you choose.", self.theme), hairline())
-        look.add(setting("Language", "Of the window; what a training says stays English.", self.language))
+        look.add(setting("Language", "Of the window; logs stay English.", self.language))
         self.tells = Toggle(tr("Tell when a run ends"))
         self.tells.setChecked(preferences.tells_of_ends)
         self.tells.clicked.connect(self._on_tells)
@@ -146,13 +147,8 @@ def _folders(preferences: Preferences) -> Card:
     for i, ((name, note), path) in enumerate(zip(FOLDERS, paths, strict=True)):
         if i:
             card.add(hairline())
-        shown = QLineEdit(str(path))
-        shown.setReadOnly(True)
-        shown.setProperty("locked", "1")
-        shown.setCursorPosition(0)
-        shown.setAccessibleName(f"{tr(name)}: {path}")
+        shown = PathLine(str(path), name=tr(name))
         shown.setFixedWidth(FIELD_PX)
-        shown.setToolTip(str(path))
         show = Button("", "folder", tip="Open the folder")
         show.setAccessibleName(f"{tr('Open the folder')}: {tr(name)}")
         show.clicked.connect(lambda _checked=False, p=path: _open(p))
@@ -161,20 +157,17 @@ def _folders(preferences: Preferences) -> Card:
 
 
 def _comfy_line(preferences: Preferences) -> QHBoxLayout:
-    shown = QLineEdit(preferences.text(COMFY_KEY))
-    shown.setReadOnly(True)
-    shown.setProperty("locked", "1")
+    shown = PathLine(preferences.text(COMFY_KEY), name="ComfyUI")
     shown.setPlaceholderText(tr("not chosen"))
-    shown.setAccessibleName("ComfyUI")
     shown.setFixedWidth(FIELD_PX)
     choose = Button("", "folder", tip="Choose the folder of ComfyUI")
 
     def browse() -> None:
-        path = QFileDialog.getExistingDirectory(choose, tr("Choose the folder of ComfyUI"), shown.text())
+        path = QFileDialog.getExistingDirectory(choose, tr("Choose the folder of ComfyUI"), shown.path)
         if path:
             preferences.set_text(COMFY_KEY, path)
             preferences.save()
-            shown.setText(path)
+            shown.show_path(path)
 
     choose.clicked.connect(browse)
     return setting("ComfyUI", "LoRA files are copied to its models/loras.", shown, choose)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 
 
 class ProgressBar(QWidget):
@@ -99,8 +100,8 @@ class MiniMeter(QWidget):
         width = left + paint.text_width(text, theme.font(11)) + 2
         # Growing only, so that its neighbours do not dance with every digit.
         self.setFixedWidth(max(width, self.width()) if self.isVisible() else width)
-        self.setAccessibleName(spoken or f"{self._name}: {text}")
-        self.setToolTip(spoken)
+        self.setAccessibleName(tr(spoken) or f"{self._name}: {text}")
+        self.setToolTip(tr(spoken))
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:

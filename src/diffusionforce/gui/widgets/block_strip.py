@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.model.forecast_blocks import BlockCell
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.legend import Swatch
 
 STRIP_PX = 18
@@ -25,8 +26,8 @@ class BlockStrip(QWidget):
     def show_cells(self, cells: tuple[BlockCell, ...], *, spoken: str, dimmed: bool = False) -> None:
         """Show where the blocks go; `spoken` is the same in a sentence."""
         self._cells, self._is_dimmed = cells, dimmed
-        self.setAccessibleName(spoken)
-        self.setToolTip(spoken)
+        self.setAccessibleName(tr(spoken))
+        self.setToolTip(tr(spoken))
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:

@@ -36,7 +36,7 @@ class Tile(QFrame):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName("card")
-        self.name = Elided(name, "muted")
+        self.name = Elided(tr(name), "muted")
         self.value = Label("–", "value")
         self.unit = Label("", "muted")
         self.context = Elided("", "muted")
@@ -52,10 +52,11 @@ class Tile(QFrame):
 
     def set_name(self, name: str) -> None:
         """Say what the number is; spoken with the next value."""
-        self.name.set_text(name)
+        self.name.set_text(tr(name))
 
     def show_value(self, value: str, *, unit: str = "", context: str = "", tone: str = "") -> None:
         """Show a value with its unit and a line of context; `tone` colours the context."""
+        context = tr(context)
         self.value.set_text(value)
         self.unit.set_text(unit)
         self.context.set_text(context, tone=tone)

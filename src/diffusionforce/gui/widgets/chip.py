@@ -5,6 +5,7 @@ from PySide6.QtGui import QFont, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import tr
 
 
 class Chip(QWidget):
@@ -17,6 +18,7 @@ class Chip(QWidget):
 
     def set(self, text: str, tone: str = "", icon: str = "") -> None:
         """Show another text."""
+        text = tr(text)
         if (text, tone, icon) == (self._text, self._tone, self._icon) and text:
             return
         self._text, self._tone, self._icon = text, tone, icon

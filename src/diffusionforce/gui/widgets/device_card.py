@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout
 
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.devices import DeviceView
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import MemoryBar
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import add, column, row
@@ -26,7 +27,7 @@ class DeviceCard(QFrame):
         self._values = [Label("", "strong") for _ in range(self.MAX_FACTS)]
         self._spark = Spark(view.index)
         self._spark.setAccessibleName(f"{view.label}: busy share of the last steps")
-        self._name = Elided(view.name)
+        self._name = Elided(tr(view.name))
         head = row(Label(view.label, "strong", tone=f"g{min(view.index, 3)}"), (self._name, 1), self._memory)
         facts = QGridLayout()
         facts.setHorizontalSpacing(12)
@@ -48,7 +49,7 @@ class DeviceCard(QFrame):
         has_memory = view.memory_bytes is not None
         self._memory.set_text(words.amount_of(used, total) if has_memory else "")
         self._bar.show_bytes(used, total, peak=view.peak_bytes, name=f"{view.label} memory")
-        self._name.set_text(view.name)
+        self._name.set_text(tr(view.name))
         facts = _facts(view)
         for i in range(self.MAX_FACTS):
             name, value = facts[i] if i < len(facts) else ("", "")

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui.model.dataset_table import FindingLine
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon
 from diffusionforce.gui.widgets.layout import add, column, row
@@ -23,7 +24,8 @@ class FindingRow(QWidget):
         super().__init__()
         self.setObjectName("clear")
         self.line = line
-        self.setAccessibleName(f"{SEVERITIES[line.tone]}: {line.heading}. {line.text}")
+        heading, text = tr(line.heading), tr(line.text)
+        self.setAccessibleName(f"{tr(SEVERITIES[line.tone])}: {heading}. {text}")
         self.show_files = Button("Show", size="small")
         self.show_files.setAccessibleName(f"Show: {line.heading}")
         self.show_files.clicked.connect(self.show_asked)
@@ -35,7 +37,7 @@ class FindingRow(QWidget):
         self.repair.clicked.connect(self.repair_asked)
         layout = row(gap=10, margins=(0, 7, 0, 7))
         layout.addWidget(Icon(line.tone, line.tone, 18), 0, Qt.AlignmentFlag.AlignTop)
-        add(layout, (column(Elided(line.heading, "strong"), Elided(line.text, "small"), gap=1), 1))
+        add(layout, (column(Elided(heading, "strong"), Elided(text, "small"), gap=1), 1))
         for button in (self.show_files, self.repair):
             layout.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setLayout(layout)

@@ -50,7 +50,7 @@ class ForecastStrip(QFrame):
         self._shown = view
         self._chip.setVisible(bool(view.word))
         self._chip.set(tr(view.word), view.tone, view.icon)
-        self.sentence.set_text(view.sentence)
+        self.sentence.set_text(tr(view.sentence))
         self.retry.setVisible(view.can_retry)
-        self.setToolTip(view.tip)
+        self.setToolTip(tr(view.tip))
         self.setAccessibleName(f"{tr('Forecast')}: {tr(view.word)}. {view.sentence}")

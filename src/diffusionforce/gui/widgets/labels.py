@@ -5,7 +5,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from diffusionforce.gui import icons, paint, theme
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import tr, unbroken
 
 
 def set_property(widget: QWidget, name: str, value: str) -> None:
@@ -23,7 +23,7 @@ class Label(QLabel):
     """
 
     def __init__(self, text: str = "", role: str = "body", *, tone: str = "", wrap: bool = False) -> None:
-        super().__init__(self.in_language(text))
+        super().__init__(unbroken(self.in_language(text)) if wrap else self.in_language(text))
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
         self.setProperty("tone", tone)
@@ -35,7 +35,7 @@ class Label(QLabel):
 
     def set_text(self, text: str, *, tone: str | None = None) -> None:
         """Change the text, and the tone where one is given, without needless repaints."""
-        text = self.in_language(text)
+        text = unbroken(self.in_language(text)) if self.wordWrap() else self.in_language(text)
         if text != self.text():
             self.setText(text)
         if tone is not None:

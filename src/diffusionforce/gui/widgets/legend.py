@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 
 SWATCH_PX, GAP_PX, LINE_PX = 12, 16, 20
 Swatch = Callable[[QPainter, QRectF], None]
@@ -23,7 +24,7 @@ class Legend(QWidget):
 
     def show_items(self, items: Sequence[tuple[Swatch, str]]) -> None:
         """Show other items; each swatch paints itself into a square box."""
-        self._items = tuple(items)
+        self._items = tuple((swatch, tr(text)) for swatch, text in items)
         self.setAccessibleName(", ".join(text for _, text in self._items))
         self._fit()
         self.update()

@@ -14,6 +14,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaint
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.chart_scale import decimals, nice_range, thinned
 from diffusionforce.gui.widgets.focus import shows_ring
 
@@ -77,9 +78,8 @@ class LineChart(QWidget):
         """Show other data."""
         self._data = data
         if data.steps:
-            self.setAccessibleDescription(
-                f"Smoothed loss {data.smoothed[-1]:.4f} at step {data.steps[-1]}, {data.smoothed[0]:.4f} at the start."
-            )
+            now, start = f"{data.smoothed[-1]:.4f}", f"{data.smoothed[0]:.4f}"
+            self.setAccessibleDescription(tr(f"Smoothed loss {now} at step {data.steps[-1]}, {start} at the start."))
         self.update()
 
     def _frame(self) -> _Frame:
@@ -129,7 +129,7 @@ class LineChart(QWidget):
             near_end = frame.area.right() - x < 24
             box = QRectF(x if position == 0 else x - 40 - (40 if near_end else 0), self.height() - 17, 80, 16)
             align = paint.LEFT if position == 0 else paint.RIGHT if near_end else paint.CENTRE
-            words = f"{position:,.0f}" if position else "step 0"
+            words = f"{position:,.0f}" if position else tr("step 0")
             paint.text(painter, box, words, font=small, colour="text3", align=align)
             position += step
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 from diffusionforce.gui import paint, theme, tokens
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.forecast_bars import KIND_WORDS, Kind, NeedBar, Segment
+from diffusionforce.gui.model.language import figures, tr
 from diffusionforce.gui.widgets.legend import Swatch
 
 CARD_PX, RAM_PX, CAPTION_PX = 26, 12, 17
@@ -72,6 +73,7 @@ class NeedBarView(QWidget):
         super().__init__()
         self._bar: NeedBar | None = None
         self._is_dimmed = False
+        self._limit = ""
         self._height = CARD_PX
         self.setMinimumWidth(120)
 
@@ -80,8 +82,9 @@ class NeedBarView(QWidget):
         self._bar, self._is_dimmed = bar, dimmed
         self._height = RAM_PX if bar.index is None else CARD_PX
         self.setFixedHeight(self._height + (CAPTION_PX if bar.limit_words else 0))
-        self.setAccessibleName(bar.spoken)
-        self.setToolTip(bar.tip)
+        self.setAccessibleName(tr(bar.spoken))
+        self.setToolTip(tr(bar.tip))
+        self._limit = tr(bar.limit_words)
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -108,9 +111,9 @@ class NeedBarView(QWidget):
     def _paint_name(painter: QPainter, rect: QRectF, segment: Segment, base: str) -> None:
         if segment.kind not in _NAMED:
             return
-        size, font = words.size(segment.num_bytes), theme.font(12, 600)
+        size, font = figures(words.size(segment.num_bytes)), theme.font(12, 600)
         ink = QColor(tokens.ink_on(fill_colour(segment.kind, base).name()))
-        for text in (f"{KIND_WORDS[segment.kind]} {size}", size):
+        for text in (f"{tr(KIND_WORDS[segment.kind])} {size}", size):
             if paint.text_width(text, font) + 14 <= rect.width():
                 paint.text(painter, rect.adjusted(7, 0, 0, 0), text, font=font, colour=ink, elide=None)
                 return
@@ -122,10 +125,10 @@ class NeedBarView(QWidget):
         painter.setPen(QPen(theme.colour("err" if bar.spare_bytes < 0 else "text"), 2))
         painter.drawLine(QPointF(x, 0), QPointF(x, self._height + 3))
         font = theme.font(11, 500)
-        width = paint.text_width(bar.limit_words, font) + 2
+        width = paint.text_width(self._limit, font) + 2
         left = max(0.0, min(x - width - 5, self.width() - width))
         box = QRectF(left, self._height + 1, width, CAPTION_PX - 2)
-        paint.text(painter, box, bar.limit_words, font=font, colour="text3", align=paint.RIGHT, elide=None)
+        paint.text(painter, box, self._limit, font=font, colour="text3", align=paint.RIGHT, elide=None)
 
 
 def kind_swatch(kind: Kind) -> Swatch:

@@ -18,6 +18,7 @@ class Banner(QFrame):
 
     def __init__(self, tone: str, title: str, text: str = "", *, icon: str = "", actions: tuple[QWidget, ...] = ()):
         super().__init__()
+        title, text = tr(title), tr(text)
         self.setObjectName("banner")
         self.setProperty("tone", tone)
         self.setAccessibleName(f"{title} {text}".strip())
@@ -39,6 +40,7 @@ class Finding(QWidget):
 
     def __init__(self, tone: str, title: str, text: str = "", *, wrap: bool = False) -> None:
         super().__init__()
+        title, text = tr(title), tr(text)
         self.setObjectName("clear")
         self.setAccessibleName(f"{SEVERITIES[tone]}: {title}. {text}".strip())
         layout = row(gap=12, margins=(0, 8, 0, 8))

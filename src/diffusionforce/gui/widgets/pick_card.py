@@ -7,6 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QPaintEv
 from PySide6.QtWidgets import QAbstractButton, QMenu, QSizePolicy
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.focus import shows_ring
 
 
@@ -42,8 +43,9 @@ class PickCard(QAbstractButton):
             tone: Tone of the mark.
             picture: Picture instead of the icon.
         """
+        facts = tr(facts)
         self._name, self._facts, self._mark, self._mark_tone, self._picture = name, facts, mark, tone, picture
-        self.setAccessibleName(f"{self._label}: {name or 'not chosen'}. {facts}")
+        self.setAccessibleName(f"{self._label}: {name or tr('not chosen')}. {facts}")
         self.setToolTip(f"{name}\n{facts}" if name else facts)
         self.update()
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
@@ -30,7 +31,7 @@ class Toast(QFrame):
         self.setAccessibleName(f"{title}. {text}")
         layout = row(gap=12, margins=(14, 10, 8, 10))
         layout.addWidget(Icon(tone, tone, 18), 0, Qt.AlignmentFlag.AlignTop)
-        texts = column(Elided(title, "strong"), gap=1)
+        texts = column(Elided(tr(title), "strong"), gap=1)
         if text:
             texts.addWidget(Label(text, "small", wrap=True))
         add(layout, (texts, 1))

@@ -4,6 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame
 
 from diffusionforce.gui.model.forecast_ways import WayLine
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import ProgressBar
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.chip import Chip
@@ -28,7 +29,7 @@ class WayRow(QFrame):
         super().__init__()
         self.setObjectName("way")
         self.setProperty("best", "1" if line.is_recommended else "")
-        self.setAccessibleName(line.spoken)
+        self.setAccessibleName(tr(line.spoken))
         self.line = line
         tone = "" if line.fits else "err"
         head = row(Label(line.title, "strong" if line.fits else "body2"), gap=8)
@@ -40,7 +41,7 @@ class WayRow(QFrame):
         if not line.fits:
             head.addWidget(Icon("x", "err", 12))
         head.addWidget(Label(line.speed, "strong", tone=tone) if line.speed != "unknown" else Label("unknown", "muted"))
-        details = row((Elided(line.details, "muted"), 1), gap=10)
+        details = row((Elided(tr(line.details), "muted"), 1), gap=10)
         if line.time_share is not None:
             bar = ProgressBar(height=5, name="Time of a step against the slowest way")
             bar.setFixedWidth(SPEED_BAR_PX)

@@ -6,52 +6,76 @@ from PySide6.QtCore import QObject, QProcess, Signal
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import processes
-from diffusionforce.wire import module_command
+from diffusionforce.wire import LineSplitter, module_command
 
 END_WAIT_MS = 3000
+LAST_WORDS_BYTES = 16 * 1024
 
 
 class AnswerChild(QObject):
     """Asks a module of ours. Use once.
 
     `said` brings each line as it comes, `answered` the last line, or a `UserError` where none came.
+
+    Attributes:
+        exit_code: How it ended; None while it has not, or if it could not be started.
     """
 
     said = Signal(bytes)
     answered = Signal(object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, *, what: str = "a process") -> None:
+        """Make it; nothing is started.
+
+        Args:
+            parent: Its owner.
+            what: What the process is, for sentences about it.
+        """
         super().__init__(parent)
-        self._tail, self._last = b"", b""
+        self.exit_code: int | None = None
+        self._what = what
+        self._splitter, self._last, self._log = LineSplitter(), b"", b""
         self._is_done = False
         self._process = QProcess(self)
         self._process.readyReadStandardOutput.connect(self._on_output)
+        self._process.readyReadStandardError.connect(self._on_log)
         self._process.finished.connect(self._on_finished)
         self._process.errorOccurred.connect(self._on_error)
 
     def start(self, module: str, arguments: Sequence[str]) -> None:
         """Start `python -m module` with arguments."""
-        processes.start(self._process, module_command(module, *arguments))
+        self.run(module_command(module, *arguments))
+
+    def run(self, command: Sequence[str]) -> None:
+        """Start a program with its arguments."""
+        processes.start(self._process, command)
 
     @property
     def is_running(self) -> bool:
         """Whether the answer is still to come."""
         return not self._is_done
 
+    @property
+    def log(self) -> str:
+        """The end of what it wrote to its standard error."""
+        return self._log.decode(errors="replace").strip()
+
     def cancel(self) -> None:
-        """End the process without an answer."""
+        """End the process without an answer, and wait for its end, which comes at once."""
         self._is_done = True
         if self._process.state() != QProcess.ProcessState.NotRunning:
             self._process.kill()
             self._process.waitForFinished(END_WAIT_MS)
 
     def _on_output(self) -> None:
-        *lines, self._tail = (self._tail + bytes(self._process.readAllStandardOutput().data())).split(b"\n")
-        for line in lines:
+        for line in self._splitter.feed(bytes(self._process.readAllStandardOutput().data())):
             self._take(line)
 
+    def _on_log(self) -> None:
+        self._log = (self._log + bytes(self._process.readAllStandardError().data()))[-LAST_WORDS_BYTES:]
+
     def _take(self, line: bytes) -> None:
-        if line.strip():
+        if line.strip() and not self._is_done:  # After a cancel it has some last words, which nobody wants.
             self._last = line
             self.said.emit(line)
 
@@ -60,17 +84,17 @@ class AnswerChild(QObject):
             self._is_done = True
             reason = self._process.errorString().rstrip(".")
             hint = "Run bootstrap.py again; it repairs the environment."
-            self.answered.emit(UserError(f"The system could not start a process: {reason}.", hint=hint))
+            self.answered.emit(UserError(f"The system could not start {self._what}: {reason}.", hint=hint))
 
     def _on_finished(self, exit_code: int, _status: QProcess.ExitStatus) -> None:
+        self._on_output()
+        self._on_log()
+        self._take(self._splitter.end())
         if self._is_done:
             return
-        self._on_output()
-        self._take(self._tail)
-        self._is_done = True
+        self._is_done, self.exit_code = True, exit_code
         if self._last:
             self.answered.emit(self._last)
             return
-        log = bytes(self._process.readAllStandardError().data()).decode(errors="replace").strip()
-        last = log.splitlines()[-1] if log else f"exit code {exit_code}"
-        self.answered.emit(UserError(f"The process ended without an answer: {last}", detail=log[-4000:]))
+        last = self.log.splitlines()[-1] if self.log else f"exit code {exit_code}"
+        self.answered.emit(UserError(f"The process ended without an answer: {last}", detail=self.log))

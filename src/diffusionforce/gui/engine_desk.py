@@ -1,15 +1,14 @@
 """Has the engine looked at, installed and verified by a child process, one thing at a time."""
 
-from PySide6.QtCore import QObject, QProcess, Signal
+from PySide6.QtCore import QObject, Signal
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import processes
+from diffusionforce.gui.answer_child import AnswerChild
 from diffusionforce.gui.model import engine_state
 from diffusionforce.gui.model.engine_state import EngineView
 from diffusionforce.wire import module_command
 from diffusionforce.wire.engine import EngineProgress, read_engine_record
 
-END_WAIT_MS = 3000
 _MODULE = "diffusionforce.engines.musubi.command"
 
 
@@ -27,45 +26,35 @@ class EngineDesk(QObject):
         super().__init__(parent)
         self.view: EngineView = engine_state.LOOKING
         self._action = ""
-        self._process: QProcess | None = None
+        self._child: AnswerChild | None = None
         self._is_settled = False
 
     @property
     def is_busy(self) -> bool:
         """Whether the child is at work."""
-        return self._process is not None
-
-    def ask(self, action: str) -> None:
-        """Have something done: `status`, `install` or `verify`. What is being done already goes on."""
-        if self._process is not None:
-            return
-        self._action, self._is_settled = action, False
-        process = self._process = QProcess(self)
-        process.readyReadStandardOutput.connect(self._on_output)
-        process.finished.connect(self._on_finished)
-        process.errorOccurred.connect(self._on_error)
-        self._show(engine_state.begun(action))
-        processes.start(process, engine_command(action))
+        return self._child is not None
 
     @property
     def action(self) -> str:
         """What was asked for last."""
         return self._action
 
+    def ask(self, action: str) -> None:
+        """Have something done: `status`, `install` or `verify`. What is being done already goes on."""
+        if self._child is not None:
+            return
+        self._action, self._is_settled = action, False
+        child = self._child = AnswerChild(self)
+        child.said.connect(self._take)
+        child.answered.connect(self._on_answered)
+        self._show(engine_state.begun(action))
+        child.run(engine_command(action))
+
     def cancel(self) -> None:
         """Give up what is being done. What was brought so far is kept for the next time."""
-        process = self._process
-        if process is None:
-            return
-        self._process = None
-        process.kill()
-        process.waitForFinished(END_WAIT_MS)
-        process.deleteLater()
-
-    def _on_output(self) -> None:
-        # After a cancel the process has some last words, which nobody wants.
-        while self._process is not None and self._process.canReadLine():
-            self._take(bytes(self._process.readLine().data()))
+        if self._child is not None:
+            self._child.cancel()
+            self._end()
 
     def _take(self, line: bytes) -> None:
         try:
@@ -75,37 +64,22 @@ class EngineDesk(QObject):
         self._is_settled = not isinstance(record, EngineProgress)
         self._show(engine_state.of_record(record, action=self._action))
 
-    def _on_finished(self, exit_code: int) -> None:
-        process = self._process
-        if process is None:
-            return
-        self._on_output()
-        log = bytes(process.readAllStandardError().data()).decode(errors="replace").strip()
+    def _on_answered(self, answer: bytes | UserError) -> None:
+        child = self._child
         self._end()
-        if not self._is_settled:
-            self._show(
-                engine_state.of_problem(
-                    UserError(
-                        f"The engine could not be looked at: the process ended with code {exit_code}.",
-                        hint="Run bootstrap.py again; it repairs the environment.",
-                        detail=log,
-                    )
-                )
-            )
-        else:
+        if self._is_settled or child is None:
             self.changed.emit()
-
-    def _on_error(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart and self._process is not None:
-            reason = self._process.errorString().rstrip(".")
-            self._end()
-            problem = UserError(f"The system could not start the process: {reason}.", hint="Run bootstrap.py again.")
-            self._show(engine_state.of_problem(problem))
+        elif isinstance(answer, UserError) and child.exit_code is None:
+            self._show(engine_state.of_problem(answer))
+        else:
+            sentence = f"The engine could not be looked at: the process ended with code {child.exit_code}."
+            hint = "Run bootstrap.py again; it repairs the environment."
+            self._show(engine_state.of_problem(UserError(sentence, hint=hint, detail=child.log)))
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.deleteLater()
-            self._process = None
+        if self._child is not None:
+            self._child.deleteLater()
+            self._child = None
 
     def _show(self, view: EngineView) -> None:
         self.view = view

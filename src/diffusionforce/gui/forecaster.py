@@ -5,13 +5,12 @@ in bursts, so a moment is waited before one is started, and the one for a former
 """
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import processes
+from diffusionforce.gui.answer_child import AnswerChild
 from diffusionforce.gui.model import forecast_answer
 from diffusionforce.gui.model.forecast_desk import ForecastDesk, ForecastStatus, key_of
 from diffusionforce.job import Job, write_job
@@ -20,7 +19,6 @@ from diffusionforce.wire.forecast import Forecast
 
 DEBOUNCE_MS = 300
 LIMIT_S = 300.0
-END_WAIT_MS = 3000
 
 
 class ForecastChild(QObject):
@@ -31,10 +29,8 @@ class ForecastChild(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._is_done = False
-        self._process = QProcess(self)
-        self._process.finished.connect(self._on_finished)
-        self._process.errorOccurred.connect(self._on_error)
+        self._child = AnswerChild(self, what="the forecast")
+        self._child.answered.connect(self._on_answered)
         self._limit = QTimer(self)
         self._limit.setSingleShot(True)
         self._limit.setInterval(int(LIMIT_S * 1000))
@@ -49,45 +45,29 @@ class ForecastChild(QObject):
         self._folder = tempfile.TemporaryDirectory(prefix="diffusionforce-forecast-", ignore_cleanup_errors=True)
         job_file = Path(self._folder.name) / "job.toml"
         write_job(job_file, job)
-        processes.start(self._process, forecast_command(job_file))
         self._limit.start()
+        self._child.run(forecast_command(job_file))
 
     def cancel(self) -> None:
         """End the process without an answer, and wait for its end, which comes at once."""
-        self._is_done = True
         self._limit.stop()
-        if self._process.state() != QProcess.ProcessState.NotRunning:
-            self._process.kill()
-            self._process.waitForFinished(END_WAIT_MS)
-        self._clean_up()
-
-    def _on_finished(self, exit_code: int, _status: QProcess.ExitStatus) -> None:
-        output = bytes(self._process.readAllStandardOutput().data())
-        log = bytes(self._process.readAllStandardError().data())
-        self._end(lambda: forecast_answer.read_answer(output, log, exit_code=exit_code))
-
-    def _on_error(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart:
-            reason = self._process.errorString().rstrip(".")
-            self._end(lambda: forecast_answer.not_started(reason))
-
-    def _on_too_slow(self) -> None:
-        if not self._is_done:
-            self.cancel()
-            self.answered.emit(forecast_answer.too_slow(LIMIT_S))
-
-    def _end(self, read: Callable[[], Forecast | UserError]) -> None:
-        if self._is_done:
-            return
-        self._is_done = True
-        self._limit.stop()
-        self._clean_up()
-        self.answered.emit(read())
-
-    def _clean_up(self) -> None:
+        self._child.cancel()
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+    def _on_answered(self, answer: bytes | UserError) -> None:
+        child = self._child
+        self.cancel()
+        if child.exit_code is None:
+            self.answered.emit(answer)
+        else:
+            output = answer if isinstance(answer, bytes) else b""
+            self.answered.emit(forecast_answer.read_answer(output, child.log, exit_code=child.exit_code))
+
+    def _on_too_slow(self) -> None:
+        self.cancel()
+        self.answered.emit(forecast_answer.too_slow(LIMIT_S))
 
 
 class Forecaster(QObject):

@@ -38,7 +38,7 @@ from diffusionforce.wire.messages import (
     encode,
     require_protocol,
 )
-from diffusionforce.wire.stream import StreamDecoder
+from diffusionforce.wire.stream import LineSplitter, StreamDecoder
 from diffusionforce.wire.text import readable, to_json
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "HeldOut",
     "Hello",
     "JobChange",
+    "LineSplitter",
     "Message",
     "Paused",
     "Placed",

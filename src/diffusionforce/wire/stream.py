@@ -20,6 +20,26 @@ class _Kind(BaseModel):
     kind: str
 
 
+class LineSplitter:
+    """Cuts chunks of bytes into lines, however they arrive; a line that is far too long comes in pieces."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the lines that are complete with this chunk, without their ends."""
+        *lines, self._tail = (self._tail + chunk).split(b"\n")
+        if len(self._tail) > MAX_LINE_BYTES:
+            lines.append(self._tail)
+            self._tail = b""
+        return lines
+
+    def end(self) -> bytes:
+        """Return the last line, which nothing ended; empty if there is none. Call once, when the stream ends."""
+        line, self._tail = self._tail, b""
+        return line
+
+
 class StreamDecoder:
     """Turns chunks of bytes into messages.
 
@@ -28,24 +48,19 @@ class StreamDecoder:
     """
 
     def __init__(self) -> None:
-        self._tail = b""
+        self._splitter = LineSplitter()
         self.garbage: list[str] = []
 
     def feed(self, chunk: bytes) -> Iterator[Message]:
         """Yield the messages that are complete with this chunk, in order."""
-        *lines, self._tail = (self._tail + chunk).split(b"\n")
-        if len(self._tail) > MAX_LINE_BYTES:
-            lines.append(self._tail)
-            self._tail = b""
-        for line in lines:
+        for line in self._splitter.feed(chunk):
             message = self._message(line)
             if message is not None:
                 yield message
 
     def end(self) -> Iterator[Message]:
         """Yield the message that the last, unfinished line holds, if it is one. Call once, when the stream ends."""
-        line, self._tail = self._tail, b""
-        message = self._message(line)
+        message = self._message(self._splitter.end())
         if message is not None:
             yield message
 

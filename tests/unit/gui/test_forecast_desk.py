@@ -183,7 +183,7 @@ def test_a_creeping_change_is_seen_in_the_end():
 
 
 def answer(output: str, log: str = "", *, exit_code: int = 0) -> Forecast | UserError:
-    return read_answer(output.encode(), log.encode(), exit_code=exit_code)
+    return read_answer(output.encode(), log, exit_code=exit_code)
 
 
 def problem(output: str, log: str = "", *, exit_code: int = 1) -> UserError:

@@ -9,7 +9,7 @@ from diffusionforce.wire.forecast import Forecast, read_forecast
 NUM_LAST_LINES = 30
 
 
-def read_answer(output: bytes, log: bytes, *, exit_code: int) -> Forecast | UserError:
+def read_answer(output: bytes, log: str, *, exit_code: int) -> Forecast | UserError:
     """Return the forecast in what a process wrote, or the problem that kept it from making one.
 
     Args:
@@ -22,19 +22,11 @@ def read_answer(output: bytes, log: bytes, *, exit_code: int) -> Forecast | User
         answer = _answer_in(candidate)
         if answer is not None:
             return answer
-    last_lines = log.decode(errors="replace").strip().splitlines()[-NUM_LAST_LINES:]
+    last_lines = log.splitlines()[-NUM_LAST_LINES:]
     return UserError(
         f"The forecast ended without an answer, with code {exit_code}.",
         hint="Training can start all the same. The detail below is for a bug report.",
         detail="\n".join(last_lines),
-    )
-
-
-def not_started(reason: str) -> UserError:
-    """Return the problem of a process that the system could not start."""
-    return UserError(
-        f"The system could not start the forecast: {reason}.",
-        hint="Run bootstrap.py again; it repairs the environment.",
     )
 
 

@@ -92,6 +92,21 @@ def test_a_run_that_is_short_of_memory_says_where_and_what_it_keeps(found: Any) 
     assert short["threads"] == []
 
 
+def test_prompts_are_changed_while_the_training_goes_on(found: Any) -> None:
+    live = found["live_prompts"]
+    # Asked for after step 3, and after step 5 with a mistake, which changes nothing.
+    assert live["drawn"] == [
+        *([2, "a cat", 2], [2, "a dog", 2]),
+        *([4, "a bird", 1], [6, "a bird", 1]),
+    ]
+    (warning,) = live["warned"]
+    assert warning.startswith("The prompts stay as they were.")
+    assert "--zz is no option of a prompt" in warning
+    assert live["bird_read_on"] == [["cpu", False]], "once, and not on a card that is full of what is trained"
+    assert live["losses_equal"]
+    assert live["end"] == "done"
+
+
 def test_folders_are_prepared_once_each_at_its_size_and_trained_on(found: Any) -> None:
     prepared = found["prepared"]
     assert prepared["announced"] == ["preparing 0"] * 4
@@ -99,11 +114,11 @@ def test_folders_are_prepared_once_each_at_its_size_and_trained_on(found: Any) -
     assert prepared["same_place"]
     # Pictures of the first folder at the size of the profile, those of the second at its own, and five frames of its
     # clip, which the autoencoder makes two of.
-    assert prepared["cached"] == [[["1x32x32", 4]], [["1x8x12", 1]], [["2x8x12", 1]]]
+    assert prepared["cached"] == [[["1x8x8", 4]], [["1x8x12", 1]], [["2x8x12", 1]]]
     assert prepared["frames"] == 5
     assert prepared["captions"] == ["Blob, picture 0", "Blob, picture 1", "Blob, picture 2", "glass"]
     assert prepared["end"] == "done"
-    assert prepared["num_steps"] == 12
+    assert prepared["num_steps"] == 6
 
 
 def test_a_folder_that_counts_twice_is_trained_on_twice_as_often(found: Any) -> None:

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,15 @@ TWO = RunPlan(
 class Wishes:
     """What is asked of a run, told by its own records."""
 
-    def __init__(self, *, save_at: int = 0, sample_at: int = 0, stop_at: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        save_at: int = 0,
+        sample_at: int = 0,
+        stop_at: int = 0,
+        prompts_at: Mapping[int, tuple[str, ...]] | None = None,
+    ) -> None:
+        self._prompts_at, self._prompts = prompts_at or {}, None
         self.stop_requested = False
         self.records: list[Message] = []
         self._save_at, self._sample_at, self._stop_at = save_at, sample_at, stop_at
@@ -72,6 +80,7 @@ class Wishes:
             self._wants_save = message.step == self._save_at
             self._wants_sample = message.step == self._sample_at
             self.stop_requested = message.step == self._stop_at
+            self._prompts = self._prompts_at.get(message.step, self._prompts)
 
     def take_save_request(self) -> bool:
         wanted, self._wants_save = self._wants_save, False
@@ -81,8 +90,9 @@ class Wishes:
         wanted, self._wants_sample = self._wants_sample, False
         return wanted
 
-    def take_prompts(self) -> None:
-        return None
+    def take_prompts(self) -> tuple[str, ...] | None:
+        wanted, self._prompts = self._prompts, None
+        return wanted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -252,6 +262,7 @@ def run_all(folder: Path) -> dict[str, Any]:
     answer["vanilla"] = vanilla(runs, folder / "vanilla", places)
 
     answer["extra_loras"] = with_lora(runs, folder, places)
+    answer["live_prompts"] = live_prompts(runs)
     answer["prepared"] = prepared(runs, folder)
     before = state_of_the_engine()  # The engine's own program leaves the import path longer than it was.
     asked = Wishes(sample_at=1, save_at=2, stop_at=3)
@@ -332,6 +343,40 @@ def with_lora(runs: Runs, folder: Path, ours: Folders) -> dict[str, Any]:
     }
 
 
+def live_prompts(runs: Runs) -> dict[str, Any]:
+    """Other prompts while the training goes on, and then prompts with a mistake."""
+    bird, slip = "a bird --w 64 --h 64 --f 1 --s 2", "a fish --zz 1"
+    common = {"sample_every_n_steps": 2, "max_train_steps": 6, "sample_at_first": False}
+    wishes, plain = Wishes(prompts_at={3: (bird,), 5: (slip,)}), Wishes()
+    program: Any = importlib.import_module("musubi_tuner.wan_train_network")
+    fake, read_on = program.T5EncoderModel, list[tuple[str, str, bool]]()
+
+    class Noted(fake):
+        def __init__(self, **named: Any) -> None:
+            super().__init__(**named)
+            torch.rand(1)  # As weights that are made up before they are loaded do.
+            self._is_eight_bit = bool(named.get("fp8"))
+
+        def __call__(self, texts: list[str], device: torch.device) -> list[torch.Tensor]:
+            read_on.append((texts[0], device.type, self._is_eight_bit))
+            return super().__call__(texts, device)
+
+    program.T5EncoderModel = Noted
+    try:
+        end, _ = runs.train(wishes, **common)
+    finally:
+        program.T5EncoderModel = fake
+    runs.train(plain, **common)
+    samples = [record for record in wishes.records if record.kind == "sample"]
+    return {
+        "drawn": [[record.step, record.prompt, record.num_prompts] for record in samples],
+        "warned": [record.sentence for record in wishes.records if record.kind == "warning"],
+        "bird_read_on": [list(each[1:]) for each in read_on if each[0] == "a bird"],
+        "losses_equal": losses(wishes) == losses(plain),
+        "end": end.kind,
+    }
+
+
 def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
     """Two folders made ready by the engine's own programs, twice, and trained on.
 
@@ -354,7 +399,8 @@ def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
         path.touch()
     wishes = Wishes()
     model = runs.job.profile.model.model_copy(update={"engine": "musubi", "family": FAMILY.name})
-    profile = runs.job.profile.model_copy(update={"model": model})
+    size = runs.job.profile.dataset.model_copy(update={"width": 64, "height": 64})
+    profile = runs.job.profile.model_copy(update={"model": model, "dataset": size})
 
     def prepare() -> Path:
         return Preparation(
@@ -370,7 +416,7 @@ def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
     announced = kinds(wishes)
     again = prepare()
     steps = Wishes()
-    end, _ = runs.train(steps, dataset_config=str(config), max_train_steps=12, sample_at_first=False)
+    end, _ = runs.train(steps, dataset_config=str(config), max_train_steps=6, sample_at_first=False)
     return {
         "announced": announced,
         "announced_again": len(kinds(wishes)) - len(announced),

@@ -52,6 +52,12 @@ class Notes:
     def take_sample_request(self) -> bool:
         return False
 
+    def take_prompts(self) -> None:
+        return None
+
+    def on_prompts_refused(self, error: Exception) -> None:
+        self.events.append(f"refused {error}")
+
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         self.events.append(f"placed {len(blocks)}")
 

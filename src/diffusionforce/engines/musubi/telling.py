@@ -1,7 +1,7 @@
 """What the hooks notice of a training, told as the records that the window and the command line read."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import Meters
 from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.schedule import TimeLeft
-from diffusionforce.errors import DivergedError
+from diffusionforce.errors import DivergedError, UserError
 from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.shortage import Shortage
-from diffusionforce.wire import Checkpoint, DevicePlacement, Placed, Preparing, Sample, Span, Step
+from diffusionforce.wire import Checkpoint, DevicePlacement, Placed, Preparing, Sample, Span, Step, Warn
 
 
 class Teller:
@@ -32,6 +32,7 @@ class Teller:
         plan: The run's plan, if it has one.
         sample_steps: Steps after which samples are made.
         num_steps: Of the run.
+        write_prompts: Writes prompts into the file that the engine reads, and returns it.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Teller:
         plan: RunPlan | None,
         sample_steps: frozenset[int],
         num_steps: int,
+        write_prompts: Callable[[tuple[str, ...]], Path],
     ) -> None:
         self.step = 0
         """The last that was taken."""
@@ -56,6 +58,7 @@ class Teller:
         self._controls = controls
         self._plan = plan
         self._time_left = TimeLeft(num_steps=num_steps, sample_steps=sample_steps)
+        self._write_prompts = write_prompts
         self._meters = Meters.of(placement.devices)
         self._pass_s = 0.0
 
@@ -71,6 +74,26 @@ class Teller:
     def take_sample_request(self) -> bool:
         """Whether a sample pass was asked for since the last call."""
         return self._controls.take_sample_request()
+
+    def take_prompts(self) -> Path | None:
+        """A file of other prompts for the samples to come; None where none are wanted, or they have a mistake."""
+        prompts = self._controls.take_prompts()
+        if not prompts:
+            return None
+        try:
+            path = self._write_prompts(prompts)
+        except UserError as error:
+            self._report(Warn(sentence=f"The prompts stay as they were. {error.sentence}", hint=error.hint))
+            return None
+        self._report(Preparing(stage="text", done=0, total=len(prompts), step=self.step))
+        return path
+
+    def on_prompts_refused(self, error: Exception) -> None:
+        """Warn that samples are made of the prompts before."""
+        hint = "The text encoder is read into RAM for them; the training goes on." if _is_shortage(error) else ""
+        self._report(
+            Warn(sentence=f"The prompts stay as they were: {type(error).__name__}: {str(error)[:200]}", hint=hint)
+        )
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         """Tell what lies where."""
@@ -142,6 +165,10 @@ class Teller:
     def _inside(self, path: Path) -> str:
         """The path relative to the run folder, with forward slashes."""
         return path.relative_to(self._output.root).as_posix()
+
+
+def _is_shortage(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or "allocate" in str(error)
 
 
 def _placed(transformer: Any, blocks: Sequence[Any], placement: Placement) -> list[DevicePlacement]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,18 +22,20 @@ from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.decoding import decoding_of
 from diffusionforce.engines.musubi.families import Blocks, Family
 from diffusionforce.engines.musubi.program import load_program, run_program, trainer_in_place
+from diffusionforce.engines.musubi.sample_prompts import prompts_file
 from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.division import chunks_per_stage, pieces_of_batch
 from diffusionforce.hooks.musubi.assignment import Assignment
 from diffusionforce.hooks.musubi.catalogue import hooks_for
 from diffusionforce.hooks.musubi.requests import StopAsked
-from diffusionforce.job import Job
+from diffusionforce.job import Job, write_whole
 from diffusionforce.pipeline.placement import Placement, even_placement
 from diffusionforce.pipeline.shortage import shortage_of
-from diffusionforce.runs import manifest_of
+from diffusionforce.runs import manifest_of, storage_error
 from diffusionforce.wire import Done, Preparing, Stopped
 
+LIVE_PROMPTS = "prompts-changed.json"
 _SCRIPT_END = "_train_network"
 
 
@@ -137,7 +140,24 @@ class Training:
             plan=self.plan,
             sample_steps=frozenset((*between, num_steps)) if profile.samples.prompts else frozenset(),
             num_steps=num_steps,
+            write_prompts=self._write_prompts,
         )
+
+    def _write_prompts(self, prompts: tuple[str, ...]) -> Path:
+        """Write prompts that were asked for on the way.
+
+        Raises:
+            UserError: One of them has a mistake, or the disk refuses.
+        """
+        samples = self.job.profile.samples.model_copy(update={"prompts": prompts})
+        profile = self.job.profile.model_copy(update={"samples": samples})
+        told = prompts_file(profile, family=self.family, dataset_dir=self.job.dataset_dir)
+        path = self.output.root / LIVE_PROMPTS
+        try:
+            write_whole(path, told)
+        except OSError as error:
+            raise storage_error(error, path) from error
+        return path
 
     def _assignment(self, placement: Placement, teller: Teller) -> Assignment:
         plan = self.plan

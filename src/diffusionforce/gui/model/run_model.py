@@ -148,8 +148,10 @@ class RunModel:
 
     @property
     def takes_prompts(self) -> bool:
-        """Whether the engine of this run can change the prompts on the way."""
-        return self.job is not None and self.job.profile.model.engine == "pocket"
+        """Whether the prompts of this run can be changed on the way: the engine has to have what draws previews."""
+        if self.job is None:
+            return False
+        return self.job.profile.model.engine == "pocket" or bool(self.job.profile.samples.prompts)
 
     def write_log(self, line: str) -> None:
         """Append a line to the log that the window shows; with the time, where it is heard as it happens."""

@@ -7,7 +7,7 @@ from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import row
 
-FIXED = "This engine reads its prompts once, before the training starts."
+FIXED = "This run was started without prompts, so nothing that draws previews is loaded."
 
 
 class GalleryBar(QFrame):

@@ -31,6 +31,14 @@ class Listener(Protocol):
         """Whether a sample pass was asked for since the last call."""
         ...
 
+    def take_prompts(self) -> Path | None:
+        """A file of other prompts for the samples to come, if they were asked for since the last call."""
+        ...
+
+    def on_prompts_refused(self, error: Exception) -> None:
+        """The other prompts could not be read; samples are made of those before."""
+        ...
+
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         """The model is on its devices."""
         ...

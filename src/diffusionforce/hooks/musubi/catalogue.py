@@ -14,6 +14,7 @@ from diffusionforce.hooks.musubi import (
     events,
     extra_loras,
     kandinsky_loading,
+    live_prompts,
     lora_placement,
     microbatches,
     model_loading,
@@ -28,7 +29,7 @@ from diffusionforce.hooks.musubi import (
 from diffusionforce.hooks.registry import AppliedHooks, apply_all
 from diffusionforce.hooks.seam import Seam, composed
 
-_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK, resume.HOOK, extra_loras.HOOK)
+_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK, resume.HOOK, extra_loras.HOOK, live_prompts.HOOK)
 _WHEN_SPLIT: tuple[Seam, ...] = (
     model_loading.HOOK,
     block_placement.HOOK,

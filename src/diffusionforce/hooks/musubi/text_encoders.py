@@ -14,13 +14,18 @@ class TextEncoders(EngineTrainer):
 
     def process_sample_prompts(self, args: Any, accelerator: Any, sample_prompts: str) -> Any:
         """Read the prompts. The model is not loaded yet, so all of a card's memory is there for an encoder."""
-        elsewhere = _Elsewhere(accelerator, self.assignment.encoder_device)
+        elsewhere = Elsewhere(accelerator, self.assignment.encoder_device)
         parameters = super().process_sample_prompts(args, elsewhere, sample_prompts)
         return map_tensors(parameters, lambda tensor: tensor.to("cpu"))
 
 
-class _Elsewhere:
-    """An accelerator that names another device."""
+class Elsewhere:
+    """An accelerator that names another device.
+
+    Args:
+        accelerator: The trainer's.
+        device: The other device.
+    """
 
     def __init__(self, accelerator: Any, device: torch.device) -> None:
         self._accelerator = accelerator

@@ -1,21 +1,21 @@
 """Checks a dataset in a process of its own, so that decoding thousands of pictures never holds the window up."""
 
 import contextlib
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QProcess, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from diffusionforce.datasets.records import Checked, Checking, FileFacts, FileFinding, read_record
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.errors import DatasetError, UserError
-from diffusionforce.gui import processes
+from diffusionforce.gui.answer_child import AnswerChild
 from diffusionforce.gui.model import training_size
 from diffusionforce.wire import Failed, module_command
 
 LINES_A_TURN = 60
-END_WAIT_MS = 3000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +57,10 @@ class DatasetCheck(QObject):
         self._results: list[CheckedFolder] = []
         self._files: list[FileFacts] = []
         self._findings: list[FileFinding] = []
-        self._buffer, self._lines = b"", list[bytes]()
+        self._lines: deque[bytes] = deque()
         self._end: Checked | Failed | None = None
         self._has_ended = self._is_cancelled = False
-        self._process: QProcess | None = None
+        self._child: AnswerChild | None = None
         # A few lines at a turn of the event loop: a large folder ends with thousands at once.
         self._reader = QTimer(self)
         self._reader.setInterval(0)
@@ -68,46 +68,36 @@ class DatasetCheck(QObject):
 
     def start(self) -> None:
         """Start on the first folder."""
-        process = QProcess(self)
-        self._process, self._has_ended, self._end = process, False, None
+        child = AnswerChild(self, what="the check")
+        self._child, self._has_ended, self._end = child, False, None
         self._files, self._findings = [], []
-        process.readyReadStandardOutput.connect(self._on_output)
-        process.finished.connect(self._on_finished)
-        process.errorOccurred.connect(self._on_error)
-        processes.start(process, check_command(self._folders[self._done], profile=self._profile))
+        child.said.connect(self._on_line)
+        child.answered.connect(self._on_answered)
+        child.run(check_command(self._folders[self._done], profile=self._profile))
 
     def cancel(self) -> None:
         """End the process; nothing is told any more."""
         self._is_cancelled = True
         self._reader.stop()
-        process = self._process
-        if process is not None and process.state() != QProcess.ProcessState.NotRunning:
-            process.kill()
-            process.waitForFinished(END_WAIT_MS)
+        if self._child is not None:
+            self._child.cancel()
 
-    def _on_output(self) -> None:
-        if self._process is None or self._is_cancelled:
-            return
-        self._buffer += bytes(self._process.readAllStandardOutput().data())
-        *lines, self._buffer = self._buffer.split(b"\n")
-        self._lines += lines
+    def _on_line(self, line: bytes) -> None:
+        self._lines.append(line)
         if not self._reader.isActive():
             self._reader.start()
 
-    def _on_finished(self) -> None:
-        self._on_output()
+    def _on_answered(self, answer: bytes | UserError) -> None:
+        assert self._child is not None
+        if isinstance(answer, UserError) and self._child.exit_code is None:
+            self.failed.emit(answer)
+            return
         self._has_ended = True
-        if not self._is_cancelled:
-            self._reader.start()
-
-    def _on_error(self, error: QProcess.ProcessError) -> None:
-        if error == QProcess.ProcessError.FailedToStart and not self._is_cancelled and self._process is not None:
-            self.failed.emit(DatasetError(f"The check cannot be started: {self._process.errorString()}."))
+        self._reader.start()
 
     def _read_some(self) -> None:
-        portion, self._lines = self._lines[:LINES_A_TURN], self._lines[LINES_A_TURN:]
-        for line in portion:
-            self._take(line)
+        for _ in range(min(LINES_A_TURN, len(self._lines))):
+            self._take(self._lines.popleft())
         if not self._lines:
             self._reader.stop()
             if self._has_ended and not self._is_cancelled:
@@ -132,8 +122,7 @@ class DatasetCheck(QObject):
         if isinstance(self._end, Failed):
             self.failed.emit(UserError(self._end.sentence, hint=self._end.hint, detail=self._end.detail))
         elif self._end is None:
-            log = bytes(self._process.readAllStandardError().data()) if self._process is not None else b""
-            detail = log.decode(errors="replace")
+            detail = self._child.log if self._child is not None else ""
             self.failed.emit(DatasetError("The check ended without an answer.", hint="Check again.", detail=detail))
         else:
             path = Path(self._folders[self._done].path)

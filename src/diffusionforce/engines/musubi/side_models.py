@@ -34,6 +34,10 @@ class SideModels:
     """Whether the first frame is read by itself as well: a video continues it, or it is made from another picture."""
 
 
+_IN_SECTIONS = "framepack"
+_SECTION_FRAMES = 36
+"""Of a video that FramePack makes at a time; it decodes two sections and the first frame together."""
+
 _WAN = SideModels(autoencoder="wan", text_encoders=(("umt5",),))
 _FLUX2_4B = SideModels(autoencoder="flux2", text_encoders=(("qwen3_4b_for_flux2",),))
 _FLUX2_9B = SideModels(autoencoder="flux2", text_encoders=(("qwen3_8b_for_flux2",),))
@@ -63,11 +67,20 @@ SIDE_MODELS: Mapping[str, SideModels] = {
         image_encoder="siglip",
         reads_twice=True,
     ),
-    "framepack": SideModels(
-        autoencoder="framepack", text_encoders=(("llama_without_scores", "clip_l"),), image_encoder="siglip"
+    _IN_SECTIONS: SideModels(
+        autoencoder="hunyuan_video", text_encoders=(("llama_without_scores", "clip_l"),), image_encoder="siglip"
     ),
 }
 """By family."""
+
+
+def num_sections(num_frames: int) -> int:
+    """Sections in which FramePack makes a video.
+
+    Args:
+        num_frames: Frames of the video.
+    """
+    return max(1, (num_frames - 1) // _SECTION_FRAMES)
 
 
 def caching_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[TracedCall, ...]:
@@ -99,8 +112,11 @@ def decoding_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[Tra
         profile: Names the model.
         size: Width, height and frames of a sample.
     """
-    of = {"of": "decoding", "autoencoder": SIDE_MODELS[profile.model.family].autoencoder}
-    return (_call("decoding", "autoencoder on samples", {**of, **_of_size(size)}),)
+    family = profile.model.family
+    of = {"of": "decoding", "autoencoder": SIDE_MODELS[family].autoencoder}
+    if family == _IN_SECTIONS:
+        size = (*size[:2], _SECTION_FRAMES * min(2, num_sections(size[2])) + 1)
+    return (_call("decoding", "autoencoder on samples", of | _of_size(size)),)
 
 
 def _of_size(size: tuple[int, int, int]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from diffusionforce.engines.musubi.access import open_engine
 from diffusionforce.engines.musubi.arguments import checked_advanced
 from diffusionforce.engines.musubi.families import Family, find_family
 from diffusionforce.engines.musubi.pin import read_pin
-from diffusionforce.engines.musubi.side_models import caching_calls, decoding_calls
+from diffusionforce.engines.musubi.side_models import caching_calls, decoding_calls, num_sections
 from diffusionforce.engines.musubi.staging import Source, largest, sources_of
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.subjects import JobSubjects, TracedModel, TrainingVariant, code_inputs, divisions
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 TRACED = {
     "wan2.1-t2v-14b": "wan",
     "wan2.1-t2v-1.3b": "wan",
+    "wan2.1-i2v-14b": "wan",
     "wan2.2-t2v-a14b": "wan",
+    "wan2.2-i2v-a14b": "wan",
     "flux2-dev": "flux2",
     "flux2-klein-9b": "flux2",
     "flux2-klein-base-9b": "flux2",
@@ -36,12 +38,17 @@ TRACED = {
     "qwen-image": "qwen_image",
     "z-image": "z_image",
     "hunyuan-video": "hunyuan_video",
+    "hunyuan-video-1.5": "hunyuan_video_1_5",
+    "hunyuan-video-1.5-i2v": "hunyuan_video_1_5",
+    "framepack": "framepack",
 }
 """The module of `engines.musubi.traced` that knows a family."""
-_VIDEO = {"wan", "hunyuan_video"}
-_WITH_EXPERTS = {"wan2.2-t2v-a14b"}
+_VIDEO = {"wan", "hunyuan_video", "hunyuan_video_1_5", "framepack"}
+_IN_SECTIONS = "framepack"
+"""Makes and learns videos in sections of one length, whatever theirs is."""
+_WITH_EXPERTS = {"wan2.2-t2v-a14b", "wan2.2-i2v-a14b"}
 """Models of two transformers, of which the one that does not work waits in RAM."""
-_GUIDANCE_IS_INPUT = {"flux2-dev", "flux2-klein-9b", "flux2-klein-4b", "flux1-kontext", "hunyuan-video"}
+_GUIDANCE_IS_INPUT = {"flux2-dev", "flux2-klein-9b", "flux2-klein-4b", "flux1-kontext", "hunyuan-video", "framepack"}
 """Models that take guidance as a number; others are evaluated with the prompt and without it."""
 _SPLITS: tuple[Kind, ...] = ("split", "split + swap")
 _PROCESS_BYTES = 3 << 30
@@ -87,6 +94,8 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         )
     samples, sources = profile.samples, _sources(job)
     trained = largest(sources, usual_size=(profile.dataset.width, profile.dataset.height))
+    if model.trains_on == "videos":
+        trained = (*trained[:2], max(trained[2], samples.num_frames))
     sampled = (samples.width, samples.height, samples.num_frames if TRACED[family] in _VIDEO else 1)
     return JobSubjects(
         variants=tuple(_variants(profile, trained=trained, sampled=sampled)),
@@ -95,12 +104,20 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         caching_words=_all_of(sources),
         training_words=f"{_size_words(trained)}, {profile.training.batch_size} at a time",
         sampling_words=_size_words(sampled),
-        sampling_passes=1 if family in _GUIDANCE_IS_INPUT or samples.guidance == 1 else 2,
+        sampling_passes=_passes(profile),
         kinds=("split",) if family in _WITH_EXPERTS else KINDS,
         host_s=_HOST_S,
         ram_bytes=_PROCESS_BYTES + _waiting_bytes(model),
         notes=(*_about_controls(sources, family=model), *_about_advanced(profile)),
     )
+
+
+def _passes(profile: Profile) -> int:
+    """Evaluations of the model for one denoising step of a sample."""
+    family, samples = profile.model.family, profile.samples
+    if family == _IN_SECTIONS:
+        return num_sections(samples.num_frames)
+    return 1 if family in _GUIDANCE_IS_INPUT or samples.guidance == 1 else 2
 
 
 def _about_advanced(profile: Profile) -> list[str]:

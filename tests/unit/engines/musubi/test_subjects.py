@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from diffusionforce.pipeline.tracer.hollow import HollowMode, is_hollow
 from diffusionforce.pipeline.tracer.trace import Subject, trace_sampling, trace_training
 
 FAMILY = "wan2.1-t2v-14b"
-SMALL = wan.WanShape(width=256, feed_forward_width=512, num_heads=4, num_blocks=4)
+SMALL_WIDTHS: dict[str, Any] = {"width": 256, "feed_forward_width": 512, "num_heads": 4, "num_blocks": 4}
+SMALL = wan.WanShape(**SMALL_WIDTHS)
 BLOCK_NUMBERS = 8 * 256 * 256 + 2 * 256 * 512
 """In the matrices of one small block."""
 
@@ -181,6 +183,10 @@ SMALL_SIZES: dict[str, tuple[str, dict[str, Any]]] = {
         {"hidden_size": 128, "heads_num": 2, "mm_double_blocks_depth": 4, "mm_single_blocks_depth": 5}
         | {"text_states_dim": 64, "text_states_dim_2": 32, "rope_dim_list": [16, 24, 24]},
     ),
+    "framepack": (
+        "framepack",
+        {"num_layers": 4, "num_single_layers": 5, "num_attention_heads": 1, "text_embed_dim": 64},
+    ),
 }
 
 
@@ -210,7 +216,41 @@ def test_further_models_are_traced_with_all_of_their_blocks(
 
 
 @needs_engine
-@pytest.mark.parametrize("name", ["qwen_image", "z_image", "flux_kontext"])
+@pytest.mark.parametrize("family", ["wan2.1-i2v-14b", "wan2.2-i2v-a14b"])
+def test_a_wan_that_continues_a_picture_is_given_it(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(wan.SHAPES, FAMILY, SMALL)
+    monkeypatch.setitem(wan.SHAPES, family, replace(wan.SHAPES[family], **SMALL_WIDTHS))
+    source, batch_size = open_engine(), 2
+    wanted = use(batch_size=batch_size, num_frames=5)
+    plain, continued = (trace_training(wan.training_subject(one, wanted, source=source)) for one in (FAMILY, family))
+    tokens, latent_bytes = 2 * 16 * 16, 16 * 2 * 32 * 32 * 4
+    assert continued.kinds[0].output_bytes == plain.kinds[0].output_bytes == batch_size * tokens * 256 * 2
+    image_bytes = 257 * 1280 * 4 if family == "wan2.1-i2v-14b" else 0
+    more = continued.outer.batch_bytes - plain.outer.batch_bytes
+    assert more == pytest.approx(batch_size * (latent_bytes * 20 / 16 + image_bytes), rel=0.01)
+    # Only the older one has layers for what the image encoder says, each with a LoRA.
+    rise = continued.kinds[0].part.trained_bytes - plain.kinds[0].part.trained_bytes
+    assert (rise > 0) == (image_bytes > 0)
+
+
+@needs_engine
+@pytest.mark.parametrize("family", ["hunyuan-video-1.5", "hunyuan-video-1.5-i2v"])
+def test_all_blocks_of_a_model_of_fixed_size_are_counted(family: str) -> None:
+    module = importlib.import_module("diffusionforce.engines.musubi.traced.hunyuan_video_1_5")
+    wanted = use(num_frames=5)
+    trace = trace_training(module.training_subject(family, wanted, source=open_engine()))
+    assert trace.kind_of_block == (0, *(1,) * 53)
+    weights = sum(sum(trace.kinds[kind].part.weights_bytes.values()) for kind in trace.kind_of_block)
+    assert weights == pytest.approx(54 * 151.1e6 * 2, rel=0.01)
+    sample = trace_sampling(module.sampling_subject(family, use(batch_size=1, num_frames=5), source=open_engine()))
+    # Pictures are handed on in 16 bits and captions in 32, with what the image encoder says of the first frame.
+    text_tokens = 512 + 128 + (729 if family.endswith("i2v") else 0)
+    assert sample.kinds[0].output_bytes == (2 * 16 * 16 * 2 + text_tokens * 4) * 2048
+    assert sample.kinds[0].kept_bytes == 0
+
+
+@needs_engine
+@pytest.mark.parametrize("name", ["qwen_image", "z_image", "flux_kontext", "framepack"])
 def test_8_bit_weights_of_further_models_are_about_half(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("einops", reason="the engine needs einops")
     family, sizes = SMALL_SIZES[name]

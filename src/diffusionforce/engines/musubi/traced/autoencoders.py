@@ -8,7 +8,7 @@ Letters: F frames, H and W height and width in pixels, f, h and w the same of a 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -171,8 +171,8 @@ def _hunyuan_video_1_5(source: Path) -> nn.Module:
     return model
 
 
-def _hunyuan(source: Path, *, tile: int | None) -> nn.Module:
-    """`tile`: pixels along a side of the tiles in which it works; None works on the whole."""
+def _hunyuan(source: Path, *, tile: int) -> nn.Module:
+    """`tile`: pixels along a side of the tiles in which it works."""
     engine: Any = import_light("musubi_tuner.hunyuan_model.autoencoder_kl_causal_3d", source=source, without=DIFFUSERS)
     middle: Any = type(engine.EncoderCausal3D(mid_block_add_attention=False).mid_block)
     middle.forward.__globals__["prepare_causal_attention_mask"] = allowing_all
@@ -185,10 +185,9 @@ def _hunyuan(source: Path, *, tile: int | None) -> nn.Module:
         sample_size=256,
     ).to(torch.float16)
     model.set_chunk_size_for_causal_conv_3d(32)
-    if tile is not None:
-        model.enable_spatial_tiling(True)
-        model.tile_sample_min_size, model.tile_latent_min_size = tile, tile // 8
-        _in_tiles(model)
+    model.enable_spatial_tiling(True)
+    model.tile_sample_min_size, model.tile_latent_min_size = tile, tile // 8
+    _in_tiles(model)
     return model
 
 
@@ -196,15 +195,6 @@ def _framed(pixels: torch.Tensor) -> torch.Tensor:
     """(1, C, H, W) of a video of one frame"""
     return pixels[:, :, 0]
 
-
-_HUNYUAN = Autoencoder(
-    make=lambda source: _hunyuan(source, tile=256),
-    make_to_decode=lambda source: _hunyuan(source, tile=128),
-    encode=lambda model, pixels: model.encode(pixels).latent_dist.sample(),
-    decode=lambda model, latent: (model.decode(latent, return_dict=False)[0] / 2 + 0.5).clamp(0, 1),
-    precision=torch.float16,
-    latent_precision=torch.float16,
-)
 
 AUTOENCODERS: dict[str, Autoencoder] = {
     "wan": Autoencoder(
@@ -238,7 +228,14 @@ AUTOENCODERS: dict[str, Autoencoder] = {
         decode=lambda model, latent: model.decode(_framed(latent)),
         precision=torch.float32,
     ),
-    "hunyuan_video": _HUNYUAN,
+    "hunyuan_video": Autoencoder(
+        make=lambda source: _hunyuan(source, tile=256),
+        make_to_decode=lambda source: _hunyuan(source, tile=128),
+        encode=lambda model, pixels: model.encode(pixels).latent_dist.sample(),
+        decode=lambda model, latent: (model.decode(latent, return_dict=False)[0] / 2 + 0.5).clamp(0, 1),
+        precision=torch.float16,
+        latent_precision=torch.float16,
+    ),
     "hunyuan_video_1_5": Autoencoder(
         make=_hunyuan_video_1_5,
         encode=lambda model, pixels: model.encode(pixels)[0].mode(),
@@ -248,6 +245,5 @@ AUTOENCODERS: dict[str, Autoencoder] = {
         precision=torch.float16,
         autocast=True,
     ),
-    "framepack": replace(_HUNYUAN, make=lambda source: _hunyuan(source, tile=None), make_to_decode=None),
 }
 """By the name under which a family's record of side models has it."""

@@ -15,12 +15,11 @@ from diffusionforce.engines.musubi.traced.parts import (
     MADE_BLOCKS,
     FlowBatch,
     Use,
-    flow_loss,
     mixed_precision,
     num_alike,
     with_8_bits,
-    with_lora,
 )
+from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch
 from diffusionforce.pipeline.tracer.trace import Subject
 
 CHANNELS = 128
@@ -28,7 +27,6 @@ PIXELS = 16
 """Of a number of the packed latent, along a side."""
 TEXT_TOKENS = 512
 NUM_IDS = 4
-LEARNING_RATE = 1e-4
 
 PARAMETERS = {
     "flux2-dev": "Flux2Params",
@@ -43,47 +41,25 @@ _8_BIT_EXCLUSIONS = ("norm", "pe_embedder", "time_in", "_modulation")
 
 
 def training_subject(family: str, use: Use, *, source: Path) -> Subject:
-    """One micro-batch of training.
-
-    Args:
-        family: Which model, out of `PARAMETERS`.
-        use: How it is used.
-        source: The engine's folder on the import path.
-    """
-    sizes = _sizes(family, source=source)
-
-    def make_model() -> nn.Module:
-        model = with_lora(_model(family, use, source=source), "lora_flux_2", use, source=source)
-        if use.recompute:
-            cast(Any, model).enable_gradient_checkpointing(False)
-            return model.train()
-        return model.eval()
-
-    return Subject(
-        make_model=make_model,
-        blocks_of=_blocks_of,
-        make_batch=lambda device: _batch(use, sizes.context_in_dim, device),
-        run=_training_loss,
-        make_optimizer=lambda parameters: torch.optim.AdamW(parameters, lr=LEARNING_RATE),
-        num_alike=lambda _model: _num_alike(sizes),
-    )
+    """One micro-batch of training; see `Recipe`."""
+    return _recipe(family, use, source=source).training(use, source=source)
 
 
 def sampling_subject(family: str, use: Use, *, source: Path) -> Subject:
-    """One evaluation of the model for a sample; guidance evaluates it twice, one after the other.
+    """One evaluation for a sample; see `Recipe`."""
+    return _recipe(family, use, source=source).sampling(use, source=source)
 
-    Args:
-        family: Which model, out of `PARAMETERS`.
-        use: How it is used; the batch is one sample.
-        source: The engine's folder on the import path.
-    """
+
+def _recipe(family: str, use: Use, *, source: Path) -> Recipe:
     sizes = _sizes(family, source=source)
-    return Subject(
-        make_model=lambda: with_lora(_model(family, use, source=source), "lora_flux_2", use, source=source).eval(),
+    latent = (CHANNELS, use.height // PIXELS, use.width // PIXELS)
+    return Recipe(
+        network="lora_flux_2",
+        make=lambda: _model(family, use, source=source),
         blocks_of=_blocks_of,
-        make_batch=lambda device: _batch(use, sizes.context_in_dim, device),
-        run=lambda model, batch: _prediction(model, batch, batch.latents),
-        num_alike=lambda _model: _num_alike(sizes),
+        num_alike=[*num_alike(sizes.depth), *num_alike(sizes.depth_single_blocks)],
+        make_batch=lambda device: flow_batch(use, latent, [(TEXT_TOKENS, sizes.context_in_dim)], device),
+        predict=_prediction,
     )
 
 
@@ -105,27 +81,9 @@ def _model(family: str, use: Use, *, source: Path) -> nn.Module:
     return model
 
 
-def _num_alike(sizes: Any) -> list[int]:
-    return [*num_alike(sizes.depth), *num_alike(sizes.depth_single_blocks)]
-
-
 def _blocks_of(model: nn.Module) -> Sequence[nn.Module]:
     engine_model = cast(Any, model)
     return [*engine_model.double_blocks, *engine_model.single_blocks]
-
-
-def _batch(use: Use, text_width: int, device: torch.device) -> FlowBatch:
-    size = (use.batch_size, CHANNELS, use.height // PIXELS, use.width // PIXELS)
-    return FlowBatch(
-        latents=torch.empty(size, device=device),
-        noise=torch.empty(size, device=device),
-        timesteps=torch.empty(use.batch_size, device=device),
-        text=(torch.empty(use.batch_size, TEXT_TOKENS, text_width, device=device),),
-    )
-
-
-def _training_loss(model: nn.Module, batch: FlowBatch) -> torch.Tensor:
-    return flow_loss(_prediction(model, batch, batch.noisy()), batch)
 
 
 def _prediction(model: nn.Module, batch: FlowBatch, noisy: torch.Tensor) -> torch.Tensor:

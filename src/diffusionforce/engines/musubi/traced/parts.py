@@ -124,17 +124,22 @@ class FlowBatch:
         return ((1 - share) * self.latents + share * self.noise).requires_grad_(True)
 
 
+_MADE_REAL: dict[Any, torch.dtype] = {torch.tensor: torch.long, torch.ones: torch.bool}
+"""What is made of numbers that some model reads again: sizes, and masks of captions."""
+_INDEXED = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}
+
+
 class RealNumbers(TorchFunctionMode):
     """Lets tensors of integers made from numbers, and what is computed from them alone, be real."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func is torch.Tensor.__setitem__:
+        if func in _INDEXED:
             args = (args[0], _with_plain_ends(args[1]), *args[2:])
         if any(isinstance(value, torch.Tensor) and is_hollow(value) for value in args):
             return func(*args, **kwargs)  # Nearly always, and looking through all arguments takes its time.
         tensors = list_tensors((args, kwargs))
-        made = func is torch.tensor and kwargs.get("dtype") is torch.long
+        made = kwargs.get("dtype") is _MADE_REAL.get(func, "")
         if made or (tensors and all(_is_real_number(tensor) for tensor in tensors)):
             with contents_kept():
                 return func(*args, **kwargs)

@@ -1,9 +1,9 @@
-"""Wan 2.1 and 2.2, text to video: the engine's class, called as its trainer calls it.
+"""Wan 2.1 and 2.2, text or picture to video: the engine's class, called as its trainer calls it.
 
-Letters: B batch, F frames of the latent, H and W its height and width, S text tokens.
+What continues a picture is given, beside the noise, a latent of the picture with a mask, and in 2.1 what an image
+encoder says of it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,21 +16,21 @@ from diffusionforce.engines.musubi.traced.parts import (
     MADE_BLOCKS,
     FlowBatch,
     Use,
-    flow_loss,
     in_real_numbers,
     mixed_precision,
     num_alike,
     with_8_bits,
-    with_lora,
 )
+from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch
 from diffusionforce.pipeline.tracer.trace import Subject
 
 CHANNELS = 16
 PIXELS, FRAMES = 8, 4
 """Of a number of the latent, along a side and in time."""
 PATCH = 2
-TEXT_TOKENS, TEXT_WIDTH = 512, 4096
-LEARNING_RATE = 1e-4
+TEXT = (512, 4096)
+MASK_CHANNELS = 4
+IMAGE = (257, 1280)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,63 +42,49 @@ class WanShape:
     feed_forward_width: int = 13824
     num_heads: int = 40
     num_blocks: int = 40
+    continues_picture: bool = False
 
 
 SHAPES = {
     "wan2.1-t2v-14b": WanShape(),
     "wan2.1-t2v-1.3b": WanShape(width=1536, feed_forward_width=8960, num_heads=12, num_blocks=30),
+    "wan2.1-i2v-14b": WanShape(continues_picture=True),
     "wan2.2-t2v-a14b": WanShape(version="2.2"),
+    "wan2.2-i2v-a14b": WanShape(version="2.2", continues_picture=True),
 }
 
 
 def training_subject(family: str, use: Use, *, source: Path) -> Subject:
-    """One micro-batch of training.
-
-    Args:
-        family: Which model, out of `SHAPES`.
-        use: How it is used.
-        source: The engine's folder on the import path.
-    """
-
-    def make_model() -> nn.Module:
-        model = with_lora(_model(SHAPES[family], use, source=source), "lora_wan", use, source=source)
-        if use.recompute:
-            cast(Any, model).enable_gradient_checkpointing(False)
-            return model.train()
-        return model.eval()
-
-    return Subject(
-        make_model=make_model,
-        blocks_of=_blocks_of,
-        make_batch=lambda device: _batch(use, device),
-        run=_training_loss,
-        make_optimizer=lambda parameters: torch.optim.AdamW(parameters, lr=LEARNING_RATE),
-        num_alike=lambda _model: num_alike(SHAPES[family].num_blocks),
-    )
+    """One micro-batch of training; see `Recipe`."""
+    return _recipe(SHAPES[family], use, source=source).training(use, source=source)
 
 
 def sampling_subject(family: str, use: Use, *, source: Path) -> Subject:
-    """One evaluation of the model for a sample; guidance evaluates it twice, one after the other.
+    """One evaluation for a sample; see `Recipe`."""
+    return _recipe(SHAPES[family], use, source=source).sampling(use, source=source)
 
-    Args:
-        family: Which model, out of `SHAPES`.
-        use: How it is used; the batch is one sample.
-        source: The engine's folder on the import path.
-    """
-    return Subject(
-        make_model=lambda: with_lora(_model(SHAPES[family], use, source=source), "lora_wan", use, source=source).eval(),
-        blocks_of=_blocks_of,
-        make_batch=lambda device: _batch(use, device),
-        run=lambda model, batch: _prediction(model, batch, batch.latents),
-        num_alike=lambda _model: num_alike(SHAPES[family].num_blocks),
+
+def _recipe(shape: WanShape, use: Use, *, source: Path) -> Recipe:
+    place = ((use.num_frames - 1) // FRAMES + 1, use.height // PIXELS, use.width // PIXELS)
+    others: list[tuple[int, ...]] = []
+    if shape.continues_picture:
+        others = [(MASK_CHANNELS + CHANNELS, *place), *([IMAGE] if shape.version == "2.1" else [])]
+    return Recipe(
+        network="lora_wan",
+        make=lambda: _model(shape, use, source=source),
+        blocks_of=lambda model: list(cast(Any, model).blocks),
+        num_alike=num_alike(shape.num_blocks),
+        make_batch=lambda device: flow_batch(use, (CHANNELS, *place), [TEXT, *others], device),
+        predict=_prediction,
     )
 
 
 def _model(shape: WanShape, use: Use, *, source: Path) -> nn.Module:
     engine: Any = import_light("musubi_tuner.wan.modules.model", source=source)
     model = engine.WanModel(
-        model_type="t2v",
+        model_type="i2v" if shape.continues_picture else "t2v",
         model_version=shape.version,
+        in_dim=CHANNELS + (MASK_CHANNELS + CHANNELS if shape.continues_picture else 0),
         dim=shape.width,
         ffn_dim=shape.feed_forward_width,
         num_heads=shape.num_heads,
@@ -114,30 +100,19 @@ def _model(shape: WanShape, use: Use, *, source: Path) -> nn.Module:
     return model
 
 
-def _blocks_of(model: nn.Module) -> Sequence[nn.Module]:
-    return list(cast(Any, model).blocks)
-
-
-def _batch(use: Use, device: torch.device) -> FlowBatch:
-    num_frames = (use.num_frames - 1) // FRAMES + 1
-    size = (use.batch_size, CHANNELS, num_frames, use.height // PIXELS, use.width // PIXELS)
-    return FlowBatch(
-        latents=torch.empty(size, device=device),
-        noise=torch.empty(size, device=device),
-        timesteps=torch.empty(use.batch_size, device=device),
-        text=tuple(torch.empty(TEXT_TOKENS, TEXT_WIDTH, device=device) for _ in range(use.batch_size)),
-    )
-
-
-def _training_loss(model: nn.Module, batch: FlowBatch) -> torch.Tensor:
-    return flow_loss(_prediction(model, batch, batch.noisy()), batch)
-
-
 def _prediction(model: nn.Module, batch: FlowBatch, noisy: torch.Tensor) -> torch.Tensor:
+    """(B, 16, F, H, W) -> the same"""
     frames, height, width = noisy.shape[2:]
-    text = [one.detach().requires_grad_(noisy.requires_grad) for one in batch.text]
+    captions, *others = batch.text
+    given = [one.detach().requires_grad_(noisy.requires_grad) for one in (*captions.unbind(), *others)]
+    picture, clip = (*given[len(captions) :], None, None)[:2]
     with mixed_precision():
         answer = in_real_numbers(model)(
-            noisy, t=batch.timesteps, context=text, seq_len=frames * height * width // PATCH**2
+            noisy,
+            t=batch.timesteps,
+            context=given[: len(captions)],
+            clip_fea=clip,
+            seq_len=frames * height * width // PATCH**2,
+            y=picture,
         )
     return torch.stack(answer)

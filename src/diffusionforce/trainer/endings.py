@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 from diffusionforce.errors import UserError
-from diffusionforce.runs import is_disk_full, storage_error
+from diffusionforce.runs import is_disk_full, shortened, storage_error
 from diffusionforce.wire import Failed, JobChange
 
 EXIT_OK, EXIT_FAILED, EXIT_BUG = 0, 1, 2
@@ -26,6 +26,8 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
     """
     if isinstance(error, OSError) and (is_disk_full(error) or _is_inside(error.filename, place)):
         error = storage_error(error, place)
+    elif isinstance(error, OSError) and not isinstance(error, FileNotFoundError) and _names_file(error):
+        error = _refused(error, Path(error.filename))
     if isinstance(error, UserError):
         changes = tuple(JobChange(words=one.words, settings=dict(one.settings)) for one in error.changes)
         failed = Failed(sentence=error.sentence, hint=error.hint, detail=error.detail, step=step, changes=changes)
@@ -37,6 +39,19 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
     words = (str(error).strip().splitlines() or ["no message"])[0][:200]
     sentence = f"This is a bug in DiffusionForce ({type(error).__name__}: {words})."
     return Failed(sentence=sentence, hint="Please report it, with the detail.", detail=detail, step=step), EXIT_BUG
+
+
+def _refused(error: OSError, path: Path) -> UserError:
+    """The error for a file or folder outside the run, such as a picture, that the system does not let us use."""
+    return UserError(
+        f"{shortened(path)} cannot be used: {error.strerror or error}.",
+        hint="Check that you may read it, and the disk that it is on.",
+        detail="".join(traceback.format_exception(error)),
+    )
+
+
+def _names_file(error: OSError) -> bool:
+    return isinstance(error.filename, str | os.PathLike)
 
 
 def _is_inside(filename: object, place: Path) -> bool:

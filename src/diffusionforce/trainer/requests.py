@@ -5,6 +5,7 @@ no other way in), and, for stopping, as signals. They are kept until the engine 
 the input means that our parent is gone, which is no reason to lose a night's work.
 """
 
+import contextlib
 import os
 import signal
 import threading
@@ -121,9 +122,13 @@ def listen_to_file(path: Path, *, requests: Requests, warn: Callable[[Warn], Non
         warn: Told of lines that are no command.
     """
 
+    # What stands in the file already was asked of an earlier run in this folder.
+    begin = 0
+    with contextlib.suppress(OSError):  # Usually there is none yet.
+        begin = path.stat().st_size
+
     def read() -> None:
-        # What stands in the file already was asked of an earlier run in this folder.
-        tail, at = b"", path.stat().st_size if path.is_file() else 0
+        tail, at = b"", begin
         while not requests.wait_for_end(FILE_LOOK_S):
             try:
                 with path.open("rb") as file:

@@ -101,12 +101,13 @@ class Log:
                 self._begin_anew()
 
     def _copy_news(self) -> None:
-        while chunk := self._reader.read(_CHUNK_BYTES):
-            try:
+        try:
+            while chunk := self._reader.read(_CHUNK_BYTES):
                 if self._is_copied:
                     write_all(self._real, chunk)
-            except OSError:
-                self._is_copied = False  # Whoever read our standard error is gone; the file has it all.
+        except OSError:
+            # Whoever read our standard error is gone, or the disk gives nothing back; the file has it all.
+            self._is_copied = False
 
     def _begin_anew(self) -> None:
         """Put the full file aside; for the moment, what is printed goes to the real standard error only.

@@ -21,6 +21,12 @@ CUDA_WORDS = (
         (OSError(errno.ENOSPC, "No space left on device"), "The disk with here is full.", 1),
         (PermissionError(errno.EACCES, "Permission denied", "here/samples/a.png"), "here is not writable.", 1),
         (FileNotFoundError(errno.ENOENT, "No such file", "here/a"), "here cannot be written: No such file.", 1),
+        (
+            OSError(errno.EIO, "Input/output error", "a/picture.png"),
+            "a/picture.png cannot be used: Input/output error.",
+            1,
+        ),
+        (PermissionError(errno.EACCES, "Permission denied", "x.png"), "x.png cannot be used: Permission denied.", 1),
         (FileNotFoundError(errno.ENOENT, "No such file", "elsewhere"), "This is a bug in DiffusionForce (FileNot", 2),
         (MemoryError(), "The computer ran out of memory.", 1),
         (

@@ -9,9 +9,11 @@ from safetensors.torch import load_file
 from tests.support.pocket_runs import FakeControls, Run
 from tests.support.small_pocket import eventful_job
 
+from diffusionforce.engines.pocket.objective import HeldOutLoss
+from diffusionforce.errors import RunFolderError
 from diffusionforce.job import Job, changed
 from diffusionforce.runs import RunFolder, list_states
-from diffusionforce.wire import Checkpoint, Done, HeldOut, Message, Sample, Step, Stopped
+from diffusionforce.wire import Checkpoint, Done, HeldOut, Message, Sample, Step, Stopped, Warn
 
 
 def going_on(job: Job, state: Path, *, name: str = "more", **changes: Any) -> Job:
@@ -80,6 +82,40 @@ def test_a_run_that_is_stopped_anywhere_goes_on_exactly(whole: tuple[Job, Run]) 
     assert isinstance(stopped.end, Stopped) and stopped.end.step == 5
     resumed = Run(going_on(job, state_of(stopped.folder, 5), name="after a stop"))
     assert told(resumed.messages, after=5) == told(run.messages, after=5)
+
+
+def test_the_newest_and_the_best_stay_and_the_rest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fall_and_rise = iter([9.0, 5.0, 2.0, 4.0, 6.0, 7.0, 8.0, 8.0])
+    monkeypatch.setattr(HeldOutLoss, "measure", lambda *_model, **_told: next(fall_and_rise))
+    job = eventful_job(tmp_path, checkpoints__every_steps=1, checkpoints__keep=1, checkpoints__keep_best=1)
+    run = Run(job)
+    assert {state.step for state in list_states(run.folder.checkpoints_dir)} == {2, 6, 7}
+    assert sorted(path.name for path in run.folder.checkpoints_dir.glob("*.safetensors")) == [
+        "blob.safetensors",
+        "blob_step_000002.safetensors",
+        "blob_step_000006.safetensors",
+    ]
+    assert [state.held_out_loss for state in run.folder.states()] == [8.0, 8.0, 2.0]
+
+
+def test_other_pictures_are_told_and_another_number_of_them_is_refused(tmp_path: Path) -> None:
+    job = eventful_job(tmp_path)
+    run = Run(job)
+    state = state_of(run.folder, 4)
+    (job.dataset_dir / "0.txt").write_text("something else", encoding="utf-8")
+    resumed = Run(going_on(job, state))
+    assert any("are not those that the checkpoint was trained on" in one.sentence for one in resumed.of_kind(Warn))
+    fewer = going_on(job, state, name="fewer")
+    (job.dataset_dir / "0.png").unlink()
+    with pytest.raises(RunFolderError, match=r"is of a run with 3 pictures .* and this one has 2 pictures"):
+        Run(fewer)
+
+
+def test_a_lora_of_another_rank_is_refused(tmp_path: Path) -> None:
+    job = eventful_job(tmp_path)
+    run = Run(job)
+    with pytest.raises(RunFolderError, match="of a LoRA of another rank"):
+        Run(going_on(job, state_of(run.folder, 4), lora__rank=8))
 
 
 @pytest.mark.parametrize("devices", [(["cpu"], ["cpu", "cpu"]), (["cpu", "cpu", "cpu"], ["cpu"])])

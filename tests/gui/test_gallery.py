@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 from tests.gui import recorded
@@ -93,6 +94,56 @@ def test_before_and_after_share_the_frame(done: Window, qtbot: QtBot):
     qtbot.waitUntil(lambda: all(compare.slider._pictures), timeout=WAIT_MS)
 
 
+def test_both_sides_are_looked_at_equally_near(done: Window, qtbot: QtBot):
+    gallery = done.gallery
+    gallery._compare_chosen()
+    compare, slider = gallery.compare, gallery.compare.slider
+    qtbot.waitUntil(lambda: all(slider._pictures), timeout=WAIT_MS)
+    left, right = slider.pictures or (None, None)
+    assert left is not None and right is not None
+    for _ in range(4):
+        qtbot.keyClick(slider, Qt.Key.Key_Plus)
+    assert slider.zoom.scale == pytest.approx(1.25**4)
+    assert slider._seen(left) == slider._seen(right)
+    assert compare.all_of_it.isVisible()
+    before, share = slider.zoom.left, slider.share
+    start = slider.rect().center() - QPoint(120, 0)
+    qtbot.mousePress(slider, Qt.MouseButton.LeftButton, pos=start)
+    slider.mouseMoveEvent(moved_to(start - QPoint(40, 0)))
+    qtbot.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=start - QPoint(40, 0))
+    assert slider.zoom.left > before
+    assert slider.share == share, "the handle stays where it is"
+    qtbot.keyClick(slider, Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    assert slider.share == share
+    qtbot.keyClick(slider, Qt.Key.Key_0)
+    assert not slider.zoom.is_near
+    assert not compare.all_of_it.isVisible()
+
+
+def test_a_comparison_goes_to_the_whole_screen_and_back(done: Window, qtbot: QtBot):
+    gallery = done.gallery
+    gallery._compare_chosen()
+    compare = gallery.compare
+    qtbot.keyClick(compare.slider, Qt.Key.Key_F11)
+    screen = gallery._screen
+    assert screen is not None and screen.isFullScreen() and compare.window() is screen
+    assert not compare._prompts_card.isVisible()
+    qtbot.keyClick(compare.slider, Qt.Key.Key_Down)
+    assert compare._prompt.text() == recorded.PROMPTS[1]
+    qtbot.keyClick(compare.slider, Qt.Key.Key_Escape)
+    assert gallery._screen is None and compare.window() is done and compare.isVisible()
+    assert compare._prompts_card.isVisible()
+    gallery.tabs.choose(STRIP)
+    gallery._on_tab(STRIP)
+    assert gallery.strip.isVisible()
+
+
+def moved_to(place: QPoint) -> QMouseEvent:
+    """What the mouse says when it is dragged to a place."""
+    at, button = QPointF(place), Qt.MouseButton.LeftButton
+    return QMouseEvent(QEvent.Type.MouseMove, at, at, button, button, Qt.KeyboardModifier.NoModifier)
+
+
 def test_files_are_listed_with_the_best_one_marked(done: Window):
     names = [label.text() for label in done.gallery.files.findChildren(Label)]
     assert "Step 300" in names
@@ -107,7 +158,7 @@ def test_an_earlier_run_can_be_looked_at(done: Window, qtbot: QtBot, home: Path)
     assert done.gallery.runs.itemText(
         index
     ) == "Pocket demo · 2 Jan 10:00" or "Pocket demo" in done.gallery.runs.itemText(index)
-    done.gallery._on_run_chosen(index)
+    done.gallery.runs.activated.emit(index)
     qtbot.waitUntil(lambda: done.gallery._shown is not None and done.gallery._shown.root == other.root, timeout=WAIT_MS)
     shown = done.gallery._shown
     assert shown is not None
@@ -147,15 +198,15 @@ def test_a_favourite_is_kept_beside_the_run_and_can_be_taken_away(done: Window, 
     gallery.grid.choose(Cell(1, 2))
     qtbot.keyClick(gallery.grid, Qt.Key.Key_F)
     assert Favourites(session.root).paths == ("samples/step-000200-01.png",)
-    assert gallery.bar.favourite.accessibleName() == "Remove favourite"
+    assert gallery.pane.bar.favourite.accessibleName() == "Remove favourite"
     gallery.tabs.choose(FAVOURITES)
     gallery._on_tab(FAVOURITES)
-    assert gallery.wall.isVisible() and len(gallery.wall._pictures) == 1
-    gallery.wall.opened.emit(0)
+    assert gallery.marks.wall.isVisible() and len(gallery.marks.wall._pictures) == 1
+    gallery.marks.wall.opened.emit(0)
     assert gallery.large.isVisible() and gallery.large.cell == Cell(1, 2)
     qtbot.keyClick(gallery.large, Qt.Key.Key_Escape)
-    qtbot.keyClick(gallery.wall, Qt.Key.Key_F)
-    assert gallery._no_marks.isVisible() and len(Favourites(session.root)) == 0
+    qtbot.keyClick(gallery.marks.wall, Qt.Key.Key_F)
+    assert gallery.marks.empty.isVisible() and len(Favourites(session.root)) == 0
 
 
 def test_marks_that_cannot_be_kept_are_said(done: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch):
@@ -188,7 +239,7 @@ def test_the_film_strip_runs_over_the_steps(done: Window, qtbot: QtBot, monkeypa
 def test_the_whole_screen_and_back(done: Window, qtbot: QtBot):
     gallery = done.gallery
     gallery.grid.choose(Cell(0, 1))
-    qtbot.mouseClick(gallery.bar.whole, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(gallery.pane.bar.whole, Qt.MouseButton.LeftButton)
     screen = gallery._screen
     assert screen is not None and screen.isFullScreen() and gallery.large.window() is screen
     qtbot.keyClick(gallery.large, Qt.Key.Key_Right)
@@ -238,13 +289,13 @@ def test_prompts_are_changed_for_the_next_samples(
     qtbot.waitUntil(lambda: session.model.samples.num_samples > 0, timeout=WAIT_MS)
     window.go("gallery")
     gallery = window.gallery
-    qtbot.mouseClick(gallery.bar.edit, Qt.MouseButton.LeftButton)
-    assert gallery.prompts.prompts == long_job.profile.samples.prompts
-    gallery.prompts.editor.setPlainText("")
-    assert not gallery.prompts.draw.isEnabled()
-    gallery.prompts.editor.setPlainText("a fox\n\n  a frog ")
-    qtbot.mouseClick(gallery.prompts.draw, Qt.MouseButton.LeftButton)
-    assert session.model.prompts == ("a fox", "a frog") and gallery.bar.isVisible()
+    qtbot.mouseClick(gallery.pane.bar.edit, Qt.MouseButton.LeftButton)
+    assert gallery.pane.prompts.prompts == long_job.profile.samples.prompts
+    gallery.pane.prompts.editor.setPlainText("")
+    assert not gallery.pane.prompts.draw.isEnabled()
+    gallery.pane.prompts.editor.setPlainText("a fox\n\n  a frog ")
+    qtbot.mouseClick(gallery.pane.prompts.draw, Qt.MouseButton.LeftButton)
+    assert session.model.prompts == ("a fox", "a frog") and gallery.pane.bar.isVisible()
 
 
 def test_a_file_is_looked_into_and_copied_by_the_real_child(qtbot: QtBot, tmp_path: Path):

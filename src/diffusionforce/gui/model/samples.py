@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from diffusionforce.job import Job
 from diffusionforce.wire import Sample
 
 NUM_UPCOMING = 4
@@ -182,3 +183,13 @@ def _inside(root: Path, relative: str) -> Path | None:
 @lru_cache(maxsize=64)
 def _resolved(root: Path) -> Path:
     return root.resolve()
+
+
+def facts_words(table: SampleTable, job: Job | None) -> str:
+    """Return what all samples of a run share: `Seed 7 · 20 steps · guidance 4`."""
+    seeds = sorted({row.seed for row in table.rows if row.seed is not None})
+    parts = [f"Seed {seeds[0]}" if len(seeds) == 1 else "One seed a row"] if seeds else []
+    if job is not None:
+        samples = job.profile.samples
+        parts += [f"{samples.num_steps} steps", f"guidance {samples.guidance:g}"]
+    return " · ".join(parts)

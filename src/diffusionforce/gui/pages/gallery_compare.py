@@ -5,7 +5,7 @@ Of clips, both sides show the same frame and share one transport.
 
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Slot
+from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QPixmap
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QVBoxLayout, QWidget
 
@@ -13,6 +13,7 @@ from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clips import Clip, ClipStore, Transport, is_clip, pixmap
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.compare_slider import CompareSlider
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
@@ -27,6 +28,9 @@ EDGE_PX, CLIP_EDGE_PX, THUMB_PX, LIST_PX = 1600, 640, 160, 264
 class ComparePane(QWidget):
     """Compares two steps of one prompt."""
 
+    screen_asked = Signal()
+    """To the whole screen, or back into the page."""
+
     def __init__(self, store: PictureStore, clips: ClipStore) -> None:
         super().__init__()
         self.setObjectName("clear")
@@ -39,6 +43,7 @@ class ComparePane(QWidget):
         self._revision = -1
         self._table, self._root = SampleTable(), Path()
         self._row = 0
+        self._is_whole = False
         self._known: tuple[object, ...] = ()
         self.left, self.right = QComboBox(), QComboBox()
         self.slider = CompareSlider()
@@ -73,9 +78,14 @@ class ComparePane(QWidget):
         prompts.add((scrolling(inner, name="clear"), 1))
         prompts.setFixedWidth(LIST_PX)
         choice = row(Label("Left"), self.left, Icon("arrow"), Label("Right"), self.right, None)
-        hint = Label("Drag, or press ← and →. Up and down change the prompt.", "muted")
-        foot = row((self._prompt, 1), hint, gap=12)
+        hint = Label("← → handle · ↑ ↓ prompt · + − 0 or the wheel: nearer · F11 whole screen", "muted")
+        self.all_of_it = Button("Show all of it", "x", kind="ghost", size="small", tip="0")
+        self.all_of_it.clicked.connect(self.slider.show_all)
+        self.all_of_it.hide()
+        self.slider.zoomed.connect(lambda: self.all_of_it.setVisible(self.slider.zoom.is_near))
+        foot = row((self._prompt, 1), self.all_of_it, hint, gap=12)
         picture = holder(column((self.slider, 1), self._bar, foot, gap=10))
+        self._prompts_card = prompts
         self.setLayout(column(choice, (holder(row((picture, 1), prompts, gap=14)), 1), gap=12))
         self.setFocusProxy(self.slider)
 
@@ -170,9 +180,18 @@ class ComparePane(QWidget):
             return None
         return side_by_side(pictures, [step_words(step) for step in self._sides()])
 
+    def set_whole(self, whole: bool) -> None:
+        """Leave the whole screen to the pictures, or not."""
+        self._is_whole = whole
+        self._prompts_card.setVisible(not whole)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Play and step clips."""
+        """Play and step clips; go to the whole screen and back."""
         match Qt.Key(event.key()):
+            case Qt.Key.Key_F11:
+                self.screen_asked.emit()
+            case Qt.Key.Key_Escape if self._is_whole:
+                self.screen_asked.emit()
             case Qt.Key.Key_Space if self._bar.isVisible():
                 self.transport.toggle()
             case Qt.Key.Key_Comma | Qt.Key.Key_Period if self._bar.isVisible():

@@ -1,10 +1,10 @@
-"""One sample as large as the page, or the screen: keys move through steps and prompts, mark, and go back."""
+"""One preview as large as the page, or the screen: keys move through steps and prompts, mark, and go back."""
 
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QPaintEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clip_player import ClipPlayer
@@ -45,7 +45,7 @@ class LargeView(QWidget):
         self._favourites: Favourites | None = None
         self.cell = Cell(0, 0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Sample, large")
+        self.setAccessibleName("Preview, large")
         store.arrived.connect(self._on_arrived)
 
     @Slot(str)
@@ -137,20 +137,3 @@ class LargeView(QWidget):
         """Nothing plays unseen."""
         self._player.transport.pause()
         super().hideEvent(event)
-
-
-class WholeScreen(QWidget):
-    """A window of its own over the whole screen, around a large view."""
-
-    def __init__(self, view: LargeView) -> None:
-        super().__init__()
-        self.setObjectName("page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, True)
-        self.setWindowTitle("DiffusionForce")
-        self.view = view
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 8)
-        # It is as large as the screen; the system needs no other bounds.
-        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
-        layout.addWidget(view)
-        self.setFocusProxy(view)

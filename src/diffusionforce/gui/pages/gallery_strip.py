@@ -29,7 +29,7 @@ class Stage(QWidget):
         self._words = ""
         self.setMinimumSize(200, 160)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Sample of the chosen step")
+        self.setAccessibleName("Preview of the chosen step")
 
     def show_picture(self, picture: QPixmap | None, words: str) -> None:
         """Show a picture, or words in its place."""

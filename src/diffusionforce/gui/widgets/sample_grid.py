@@ -42,7 +42,7 @@ class SampleGrid(PaintedArea):
         self._root = Path()
         self.cell = Cell(0, 0)
         self._has_chosen = False
-        self.setAccessibleName("Samples by prompt and step")
+        self.setAccessibleName("Previews by prompt and step")
         self.viewport().setMouseTracking(True)
         store.arrived.connect(self._on_arrived)
 

@@ -1,0 +1,67 @@
+"""The runs whose previews can be looked at: the window's own first, then those on disk."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox
+
+from diffusionforce.errors import UserError
+from diffusionforce.gui import background
+from diffusionforce.gui.model.run_title import long_title
+from diffusionforce.gui.session import RunSession
+from diffusionforce.job import read_job
+from diffusionforce.runs import RunFolder, list_runs, runs_root
+
+WIDTH_PX = 210
+
+
+class RunPicker(QComboBox):
+    """Lists the runs by their names."""
+
+    picked = Signal(Path)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("Run")
+        self.setMinimumWidth(WIDTH_PX)
+        self._current: RunSession | None = None
+        self._shown: RunSession | None = None
+        self.activated.connect(lambda index: self.picked.emit(Path(str(self.itemData(index)))))
+
+    def fill(self, *, current: RunSession | None, shown: RunSession | None) -> None:
+        """List the runs anew; those on disk are read on a thread.
+
+        Args:
+            current: The run of the window.
+            shown: The run that is looked at.
+        """
+        self._current, self._shown = current, shown
+        root = runs_root()
+        background.run(self, lambda: _titles(root), done=self._list, failed=lambda _error: None)
+
+    def _list(self, others: list[tuple[Path, str]]) -> None:
+        known: dict[Path, str] = {}
+        if self._current is not None:
+            live = "" if self._current.is_over else " · live"
+            known[self._current.root] = f"{self._current.long_title}{live}"
+        for root, title in others:
+            known.setdefault(root, title)
+        if self._shown is not None:
+            known.setdefault(self._shown.root, self._shown.long_title)
+        self.clear()
+        for root, title in known.items():
+            self.addItem(title, str(root))
+        if self._shown is not None:
+            self.setCurrentIndex(list(known).index(self._shown.root))
+        self.setVisible(self.count() > 0)
+
+
+def _titles(root: Path) -> list[tuple[Path, str]]:
+    return [(folder.root, _folder_title(folder)) for folder in list_runs(root)]
+
+
+def _folder_title(folder: RunFolder) -> str:
+    try:
+        return long_title(folder.root, read_job(folder.job_path))
+    except UserError:
+        return folder.root.name

@@ -94,9 +94,6 @@ class JobSubjects:
     """Where not 0, a split shares the blocks out evenly over all cards, in that many chunks each."""
     graphs: bool = False
     """Whether blocks run as captured graphs, which work in memory of their own."""
-    host_s: float = 0.0
-    """Seconds that the processor takes to issue one block's work for one micro-batch, forward and backward: however
-    fast the cards are, all blocks of a step together do not take less."""
     ram_bytes: int = 0
     """What the process holds in RAM whatever the plan: interpreter, libraries, prepared data."""
     notes: tuple[str, ...] = ()

@@ -46,6 +46,8 @@ class Variant:
         num_microbatches: Micro-batches of a step. All variants of a plan make the same step.
         footprint: What it needs, traced for one micro-batch.
         block_s: Seconds of forward and backward of one micro-batch through all blocks together, on each card.
+        host_s: Seconds that the processor takes to start the kernels of one micro-batch's blocks, on whichever cards.
+            However fast the cards are, a step does not take less.
         crossing_s: Seconds of one boundary crossing.
         tail_s: Seconds of head and loss for one micro-batch, at home.
         between_steps_s: Optimiser step and what else happens while no block runs.
@@ -57,6 +59,7 @@ class Variant:
     num_microbatches: int
     footprint: Footprint
     block_s: tuple[float, ...]
+    host_s: float = 0.0
     crossing_s: float = 0.0
     tail_s: float = 0.0
     between_steps_s: float = 0.0
@@ -167,13 +170,14 @@ class Estimator:
         variant = self.variant
         busy = [stage.busy_s for stage in stages]
         if len(busy) == 1:
-            return variant.num_microbatches * busy[0] + variant.between_steps_s
+            return variant.num_microbatches * max(busy[0], variant.host_s) + variant.between_steps_s
         longest, num_chunks = max(busy), len(busy) * placing.chunks_each
         idle_ends_s = (sum(busy) - longest) / placing.chunks_each
         # With several micro-batches others compute while one crosses; only the way in and the way out are waited for.
         hidden = placing.chunks_each if variant.num_microbatches > 1 else 1
         crossings_s = 2 * (num_chunks - 1) * variant.crossing_s / hidden
-        return variant.num_microbatches * longest + idle_ends_s + crossings_s + variant.between_steps_s
+        on_cards_s = variant.num_microbatches * longest + idle_ends_s + crossings_s
+        return max(on_cards_s, variant.num_microbatches * variant.host_s) + variant.between_steps_s
 
     def num_aside(self, placing: Placing, rank: int, stage: Stage) -> int | None:
         """How many more of a card's blocks must step aside to RAM while a sample is made.

@@ -16,7 +16,7 @@ from typing import Any
 
 from diffusionforce.job import write_whole
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,7 @@ class BlockKind:
             gradients of its trained parameters are part of it.
         forward_flops: Multiplications and additions of the forward's matrix products.
         backward_flops: Those of the backward, recomputing included.
+        launches: Kernels that the host starts for forward and backward, recomputing included.
     """
 
     part: Part
@@ -60,6 +61,7 @@ class BlockKind:
     backward_bytes: int
     forward_flops: int = 0
     backward_flops: int = 0
+    launches: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,11 @@ class Footprint:
     def block_flops(self) -> int:
         """Multiplications and additions of all blocks, forward and backward, for one micro-batch."""
         return sum(block.forward_flops + block.backward_flops for block in self.blocks)
+
+    @property
+    def block_launches(self) -> int:
+        """Kernels that the host starts for all blocks, forward and backward, for one micro-batch."""
+        return sum(block.launches for block in self.blocks)
 
     @classmethod
     def from_json(cls, text: str) -> "Footprint":

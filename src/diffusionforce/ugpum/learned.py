@@ -55,6 +55,7 @@ class Lesson:
         return replace(
             variant,
             block_s=tuple(seconds * self.step_factor for seconds in variant.block_s),
+            host_s=variant.host_s * self.step_factor,
             crossing_s=variant.crossing_s * self.step_factor,
             tail_s=variant.tail_s * self.step_factor,
             between_steps_s=variant.between_steps_s * self.step_factor,

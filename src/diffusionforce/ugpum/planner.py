@@ -74,9 +74,12 @@ class Candidate:
         return "C" if any(self.num_aside or ()) else "A"
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Smaller is better: what fits before what lacks, then the step."""
-        return self.missing_bytes + self.missing_ram_bytes, self.step_s
+    def rank(self) -> tuple[int, float, float]:
+        """Smaller is better: what fits before what lacks, then the step, then how much the busiest card does in it.
+
+        Where the processor sets the pace, the step is as long in many ways.
+        """
+        return self.missing_bytes + self.missing_ram_bytes, self.step_s, max(stage.busy_s for stage in self.stages)
 
     @property
     def paged(self) -> frozenset[int]:

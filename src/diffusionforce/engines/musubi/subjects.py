@@ -53,8 +53,6 @@ _GUIDANCE_IS_INPUT = {"flux2-dev", "flux2-klein-9b", "flux2-klein-4b", "flux1-ko
 _SPLITS: tuple[Kind, ...] = ("split", "split + swap")
 _PROCESS_BYTES = 3 << 30
 """The interpreter with PyTorch and the engine's libraries loaded, as seen on Linux."""
-_HOST_S = 0.012
-"""One block's launches, forward and backward with its LoRA, on processors of our measurements."""
 
 Weights = Literal["bf16", "fp8"]
 
@@ -106,7 +104,6 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         sampling_words=_size_words(sampled),
         sampling_passes=_passes(profile),
         kinds=("split",) if family in _WITH_EXPERTS else KINDS,
-        host_s=_HOST_S,
         ram_bytes=_PROCESS_BYTES + _waiting_bytes(model),
         notes=(*_about_controls(sources, family=model), *_about_advanced(profile)),
     )

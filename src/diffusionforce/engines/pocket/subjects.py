@@ -23,8 +23,6 @@ CAPTIONS_AT_ONCE = 64
 """As `dataset.encode_captions` takes them."""
 _PROCESS_BYTES = 450 << 20
 """The interpreter with PyTorch loaded, as seen on Linux."""
-_HOST_S = 0.011
-"""Two H200 were seen to take 0.22 s for a step of two pieces through ten blocks, nearly all of it launches."""
 _TRACING = "diffusionforce.engines.pocket.tracing"
 
 
@@ -55,7 +53,6 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         # The model would fit any card many times over. Showing that it runs spread out is what it is for.
         preferred=("split",),
         even_chunks_each=chunks_per_stage(num_stages=max(1, num_cards), num_blocks=config.num_blocks),
-        host_s=_HOST_S if on_cards else 0.0,
         ram_bytes=_PROCESS_BYTES + num_pictures * 3 * profile.dataset.width * profile.dataset.height,
     )
 

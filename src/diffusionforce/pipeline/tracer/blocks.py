@@ -35,7 +35,9 @@ class Interval:
     after_bytes: int
     """Live at its end."""
     flops: int
-    """Operations in it."""
+    """Multiplications and additions in it."""
+    launches: int
+    """Kernels started in it."""
 
     @property
     def rise_bytes(self) -> int:
@@ -49,21 +51,26 @@ class Marks:
     def __init__(self, counter: StorageCounter, kernels: CardKernels) -> None:
         self.intervals: list[Interval] = []
         self._counter, self._kernels = counter, kernels
-        self._open: tuple[tuple[str, int], int, int] | None = None
+        self._open: tuple[tuple[str, int], int, int, int] | None = None
 
     def mark(self, kind: str, index: int = 0) -> None:
         """End the interval under way and begin one."""
         self.stop()
         self._counter.restart_peak()
-        self._open = (kind, index), self._counter.live, self._counter.flops + self._kernels.flops
+        self._open = (kind, index), self._counter.live, self._counter.flops + self._kernels.flops, self._launches
 
     def stop(self) -> None:
         """End the interval under way."""
         if self._open is not None:
-            name, before, flops = self._open
+            name, before, flops, launches = self._open
             flops = self._counter.flops + self._kernels.flops - flops
-            self.intervals.append(Interval(name, before, self._counter.peak, self._counter.live, flops))
+            launches = self._launches - launches
+            self.intervals.append(Interval(name, before, self._counter.peak, self._counter.live, flops, launches))
             self._open = None
+
+    @property
+    def _launches(self) -> int:
+        return self._counter.launches + self._kernels.launches
 
     def named(self, kind: str, index: int = 0) -> Interval:
         """The last interval of that name."""

@@ -7,6 +7,7 @@ autograd's own buffers in the middle of a backward pass. A dispatch mode sees ev
 reference tells when it is gone.
 """
 
+import functools
 import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -19,6 +20,16 @@ _SMALLEST_BYTES = 512
 _LARGE_BYTES = 10 << 20
 _LARGE_SEGMENT_BYTES = 2 << 20
 _SMALLEST_REMAINDER_BYTES = 1 << 20
+_START_NOTHING = {
+    torch.ops.aten.empty.memory_format,
+    torch.ops.aten.empty_like.default,
+    torch.ops.aten.empty_strided.default,
+    torch.ops.aten.new_empty.default,
+    torch.ops.aten.new_empty_strided.default,
+    torch.ops.aten._local_scalar_dense.default,
+    torch.ops.aten._unsafe_view.default,
+}
+"""Operations that make memory without contents, or read it, and give no views."""
 
 
 def allocated_bytes(num_bytes: int) -> int:
@@ -35,6 +46,15 @@ def allocated_bytes(num_bytes: int) -> int:
         return size
     segment = -(-size // _LARGE_SEGMENT_BYTES) * _LARGE_SEGMENT_BYTES
     return segment if segment - size <= _SMALLEST_REMAINDER_BYTES else size
+
+
+@functools.cache
+def _only_looks(func: Any) -> bool:
+    """Whether an operation starts no kernel: it makes a view of a tensor, or memory without contents."""
+    if func in _START_NOTHING or func.namespace != "aten":
+        return True
+    returned = func._schema.returns
+    return bool(returned) and all(one.alias_info is not None and not one.alias_info.is_write for one in returned)
 
 
 class StorageCounter(TorchDispatchMode):
@@ -58,6 +78,8 @@ class StorageCounter(TorchDispatchMode):
         self.peak_bytes: dict[Hashable, int] = {}
         self.flops = 0
         """Multiplications and additions of matrix products and convolutions so far."""
+        self.launches = 0
+        """Operations that start a kernel on a card so far: all that do more than look at a tensor differently."""
         self.read_scalar = read_scalar
         self._size_of = size_of
         self._storages: dict[int, weakref.ref[Any]] = {}
@@ -100,6 +122,7 @@ class StorageCounter(TorchDispatchMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         self._note_all(result)
+        self.launches += not _only_looks(func)
         count = flop_registry.get(getattr(func, "_overloadpacket", None))
         if count is not None:
             self.flops += count(*args, **kwargs, out_val=result)

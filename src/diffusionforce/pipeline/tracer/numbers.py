@@ -44,6 +44,8 @@ class BlockTrace:
     """Multiplications and additions of the forward's matrix products."""
     backward_flops: int
     """Those of the backward, recomputing included."""
+    launches: int = 0
+    """Kernels that the host starts for forward and backward, recomputing included."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,6 +53,9 @@ _IN_FULL_PRECISION = {
 }
 
 
+_NUM_BACKWARD_KERNELS = 3
+"""Of fused attention: row sums, gradients, and the conversion of those that were summed up in float32."""
+
 _STOOD_IN_FOR = _IN_FULL_PRECISION | {
     F.scaled_dot_product_attention,
     F.rms_norm,
@@ -73,6 +76,8 @@ class CardKernels(TorchFunctionMode):
         super().__init__()
         self.flops = 0
         """Multiplications and additions of attention so far, which no operation that runs here shows."""
+        self.launches = 0
+        """Kernels of attention so far, likewise."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -120,6 +125,7 @@ class FusedAttention(torch.autograd.Function):
         """(B, H, N, E), (B, H, M, E), (B, H, M, E), (B, H, N, M) -> (B, H, N, E)"""
         ctx.kernels, ctx.flops = kernels, 2 * query.numel() * key.shape[2] * 2
         kernels.flops += ctx.flops
+        kernels.launches += 1
         result = _like_attention(query, query.shape[1], value.shape[-1])
         row_sums = torch.empty(query.shape[:-1], dtype=torch.float32, device=query.device)
         ctx.save_for_backward(query, key, value, mask, result, row_sums)
@@ -131,6 +137,7 @@ class FusedAttention(torch.autograd.Function):
         query, key, value, _, _, row_sums = ctx.saved_tensors
         # Scores are computed again, then come four products of the forward's size: of 2.5 forwards in all.
         ctx.kernels.flops += ctx.flops * 5 // 2
+        ctx.kernels.launches += _NUM_BACKWARD_KERNELS
         row_products = torch.empty_like(row_sums)
         summed = torch.empty(query.shape, dtype=torch.float32, device=query.device)
         made = [_like_attention(query, part.shape[1], part.shape[-1], part.shape[2]) for part in (query, key, value)]

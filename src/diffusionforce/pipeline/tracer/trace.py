@@ -174,6 +174,7 @@ class _Run:
                     backward_bytes=back.rise_bytes + self._held_again_bytes(index) if back else 0,
                     forward_flops=forward.flops,
                     backward_flops=back.flops if back else 0,
+                    launches=forward.launches + (back.launches if back else 0),
                 )
             )
         return ModelTrace(

@@ -17,6 +17,7 @@ from torch import nn
 from diffusionforce.pipeline.nesting import map_tensors
 from diffusionforce.pipeline.recompute.eager import recomputed
 from diffusionforce.pipeline.splitter.calibration import LinkRates, time_block, time_links
+from diffusionforce.pipeline.splitter.host_time import host_seconds
 from diffusionforce.pipeline.tracer.hollow import HollowMode
 from diffusionforce.pipeline.tracer.parts import fake_tensors, made_of_nothing
 from diffusionforce.pipeline.tracer.standins import autocast_for_cards
@@ -114,7 +115,8 @@ def block_speed(
     times = time_block(wrapped, args, kwargs, device=device, limit_s=limit_s)
     if device.type != "cuda":
         return BlockSpeed(forward_s=times.forward_s, backward_s=times.backward_s)
-    host = _host_seconds(wrapped, _on(few, device), device)
+    few_args, few_kwargs = _on(few, device)
+    host = host_seconds(wrapped, few_args, few_kwargs, device=device)
     for parameter in block.parameters():
         parameter.grad = None
     if recompute == "graphs":
@@ -163,25 +165,6 @@ def optimizer_s(parameters: Sequence[nn.Parameter], model: BenchModel) -> float:
 def links(devices: Sequence[torch.device], *, boundary_bytes: int) -> LinkRates:
     """What crossing between the cards and paging to them takes."""
     return time_links(devices, boundary_bytes=boundary_bytes)
-
-
-def _host_seconds(module: nn.Module, call: Arguments, device: torch.device) -> tuple[float, float]:
-    """(forward, backward) until all is issued, median."""
-    args, kwargs = call
-    first = args[0].requires_grad_(True)
-    forwards: list[float] = []
-    backwards: list[float] = []
-    for _ in range(_TURNS):
-        _wait(device)
-        begin_s = time.perf_counter()
-        output = module(*args, **kwargs)
-        result = output[0] if isinstance(output, tuple | list) else output
-        middle_s = time.perf_counter()
-        torch.autograd.backward(result, torch.ones_like(result))
-        backwards.append(time.perf_counter() - middle_s)
-        forwards.append(middle_s - begin_s)
-        first.grad = None
-    return statistics.median(forwards[2:]), statistics.median(backwards[2:])
 
 
 def _shape(tensor: torch.Tensor) -> torch.Tensor:

@@ -27,6 +27,8 @@ class CardSpeed:
     """From locked RAM to the card, while all cards of the rig are paged to."""
     crossing_bytes_per_s: float = 0.0
     """To or from the card that it crosses to most slowly; 0 where it was alone."""
+    launch_s: float = 0.0
+    """Seconds that the processor takes to start one of a block's kernels there; 0 where it was not measured."""
 
 
 class CardSpeeds:

@@ -136,7 +136,6 @@ def forecast_subjects(
         rig = rig.with_extra(lesson.extra_bytes)
     caching: Calls = [(call, traces.call(call)) for call in subjects.caching]
     decoding: Calls = [(call, traces.call(call)) for call in subjects.decoding]
-    host_s = subjects.host_s * (lesson.step_factor if lesson is not None else 1.0)
     variants, times = timed_variants(subjects, trained, sampled, rig, lesson=lesson)
     made = plan(
         variants,
@@ -145,7 +144,7 @@ def forecast_subjects(
         ),
         ram_bytes=rig.ram_usable_bytes,
         wish=_asked_way(job, wish or _wish(subjects, rig)),
-        judge=Judge(rig=rig, host_s=host_s, graphs=subjects.graphs),
+        judge=Judge(rig=rig, graphs=subjects.graphs),
         kinds=subjects.kinds if rig.on_cards else ("one card",),
         max_chunks_each=subjects.max_chunks_each,
         even_chunks_each=subjects.even_chunks_each,

@@ -48,12 +48,10 @@ class Judge:
 
     Attributes:
         rig: The cards.
-        host_s: See `engines.subjects.JobSubjects`.
-        graphs: Likewise.
+        graphs: See `engines.subjects.JobSubjects`.
     """
 
     rig: Rig
-    host_s: float = 0.0
     graphs: bool = False
 
     def __call__(self, candidate: Candidate) -> Candidate:
@@ -90,8 +88,7 @@ class Judge:
         shares = [_share(stage, layout, card) for card, stage in zip(placing.cards, candidate.stages, strict=True)]
         step_s = modelled_step(costs, cut, shares).step_s
         # The clock of one card has a tail between forward and backward only.
-        host_s = self.host_s * variant.num_microbatches * len(blocks)
-        return max(step_s, host_s) + variant.between_steps_s
+        return max(step_s, variant.num_microbatches * variant.host_s) + variant.between_steps_s
 
     def _card_costs(self, candidate: Candidate, card: int) -> CardCosts:
         """The seconds of each block, in proportion to its operations."""

@@ -11,12 +11,15 @@ import torch
 from diffusionforce.errors import DeviceError
 from diffusionforce.pipeline.bench.model import BenchmarkModel, BenchmarkShape, WanShapedBlock, random_batch
 from diffusionforce.pipeline.splitter.calibration import LinkRates, time_block, time_links
+from diffusionforce.pipeline.splitter.host_time import host_seconds
+from diffusionforce.pipeline.tracer.numbers import BlockTrace
 from diffusionforce.pipeline.tracer.trace import Subject, trace_training
 from diffusionforce.trainer.forecasting.card_speeds import CardSpeed, CardSpeeds
 from diffusionforce.trainer.forecasting.rigs import MEASURED, Rig
 
 PROBE = BenchmarkShape(num_blocks=2, width=3072, feed_forward_width=8192, num_heads=24)
 PROBE_TOKENS = 2048
+_FEW_TOKENS = 64
 _BOUNDARY_BYTES = 42 << 20
 """What crosses for a picture of 1024 x 1024 in a model of 14 billion parameters."""
 
@@ -55,35 +58,42 @@ def measured(
     Raises:
         DeviceError: A card has no room for the block.
     """
-    flops = _block_flops(shape, num_tokens)
+    block = _traced_block(shape, num_tokens)
     links = time_links(devices, boundary_bytes=boundary_bytes)
+    seconds = [_block_s(device, shape, num_tokens) for device in devices]
     return [
         CardSpeed(
-            flops=flops / _block_s(device, shape, num_tokens),
+            flops=(block.forward_flops + block.backward_flops) / on_card_s,
             paging_bytes_per_s=links.paging_bytes_per_s[index],
             crossing_bytes_per_s=_crossing(links, index, boundary_bytes),
+            launch_s=on_host_s / block.launches,
         )
-        for index, device in enumerate(devices)
+        for index, (on_card_s, on_host_s) in enumerate(seconds)
     ]
 
 
-def _block_s(device: torch.device, shape: BenchmarkShape, num_tokens: int) -> float:
-    dtype = shape.dtype
+def _block_s(device: torch.device, shape: BenchmarkShape, num_tokens: int) -> tuple[float, float]:
+    """(on the card, on the host) for a forward and backward."""
     try:
         block = WanShapedBlock(shape, device)
-        x = torch.randn(1, num_tokens, shape.width, device=device).to(dtype)
-        modulation = torch.zeros(1, 6, shape.width, device=device, dtype=dtype)
-        text = random_batch(shape, num_tokens=num_tokens, device=device).text
-        times = time_block(block, (x, modulation, text), {}, device=device)
+        times = time_block(block, _call(shape, num_tokens, device), {}, device=device)
+        on_host_s = sum(host_seconds(block, _call(shape, _FEW_TOKENS, device), {}, device=device))
     except torch.OutOfMemoryError as error:
         raise DeviceError(
             f"{device} has no room to be measured.", hint="Close other programs that use the card.", detail=str(error)
         ) from error
-    return times.forward_s + times.backward_s
+    return times.forward_s + times.backward_s, on_host_s
 
 
-def _block_flops(shape: BenchmarkShape, num_tokens: int) -> int:
-    """Multiplications and additions of a block, forward and backward, as a forecast counts them."""
+def _call(shape: BenchmarkShape, num_tokens: int, device: torch.device) -> tuple[torch.Tensor, ...]:
+    """A block's arguments."""
+    x = torch.randn(1, num_tokens, shape.width, device=device).to(shape.dtype)
+    modulation = torch.zeros(1, 6, shape.width, device=device, dtype=shape.dtype)
+    return x, modulation, random_batch(shape, num_tokens=num_tokens, device=device).text
+
+
+def _traced_block(shape: BenchmarkShape, num_tokens: int) -> BlockTrace:
+    """A block as a forecast counts it."""
     trace = trace_training(
         Subject(
             make_model=lambda: BenchmarkModel(shape, home=torch.device("meta")),
@@ -92,8 +102,7 @@ def _block_flops(shape: BenchmarkShape, num_tokens: int) -> int:
             run=lambda model, batch: model.loss(batch),  # pyright: ignore[reportCallIssue]
         )
     )
-    last = trace.kinds[trace.kind_of_block[-1]]
-    return last.forward_flops + last.backward_flops
+    return trace.kinds[trace.kind_of_block[-1]]
 
 
 def _crossing(links: LinkRates, index: int, boundary_bytes: int) -> float:

@@ -40,6 +40,7 @@ def timed_variants(
     variants = [
         replace(
             _rated(variant, footprint, sampling, rig, reached if is_known else [_SOME_FLOPS] * len(rig.cards)),
+            host_s=footprint.block_launches * rig.launch_s,
             kinds=None if variant.kinds is None else frozenset(variant.kinds),
         )
         for variant, footprint, sampling in zip(subjects.variants, trained, sampled, strict=True)
@@ -72,7 +73,8 @@ def denoising_s(candidate: Candidate, *, passes: int, link_bytes_per_s: Sequence
         total_s += max(computing_s, loading_s)
         if rank == 0:
             total_s += variant.sampling.outer.flops * s_per_flop
-    return passes * total_s
+    host_s = variant.host_s * variant.sampling.block_launches / max(1, variant.footprint.block_launches)
+    return passes * max(total_s, host_s)
 
 
 def _rated(

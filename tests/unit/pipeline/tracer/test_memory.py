@@ -122,3 +122,13 @@ def test_the_first_block_of_a_kind_is_a_kind_of_its_own() -> None:
     assert representatives == (0, 1, 3, 4)
     frozen = double().requires_grad_(False)
     assert kinds_of([double(), frozen])[0] == (0, 1)
+
+
+def test_what_starts_a_kernel_is_counted_and_what_only_looks_is_not() -> None:
+    counter, x = StorageCounter(), torch.ones(4, 6)
+    with counter:
+        halves = x.view(2, 12).transpose(0, 1).split(6)
+        torch.empty(3)
+        assert counter.launches == 0
+        (halves[0] @ halves[1].T).relu_().add(1)
+        assert counter.launches == 3

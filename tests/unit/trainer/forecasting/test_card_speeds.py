@@ -42,6 +42,15 @@ def test_devices_are_measured() -> None:
     cpu = torch.device("cpu")
     (one,) = measured([cpu], shape=SMALL_WAN, num_tokens=64, boundary_bytes=1 << 16)
     assert 1e6 < one.flops < 1e15 and one.paging_bytes_per_s > 1e6 and one.crossing_bytes_per_s == 0.0
+    assert 1e-7 < one.launch_s < 1e-2
+
+
+def test_a_kernel_takes_what_was_measured_to_start_it() -> None:
+    rig = rig_imagined("2 x 3090")
+    slow, fast = replace(SPEED, launch_s=3e-4), replace(SPEED, launch_s=2e-4)
+    assert replace(rig, speeds=(fast, slow)).launch_s == 3e-4
+    assert replace(rig, speeds=(SPEED, SPEED)).launch_s == rig.launch_s > 0
+    assert replace(rig, on_cards=False).launch_s == 0
 
 
 def test_a_card_that_pytorch_does_not_see_cannot_be_measured(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_blocks_step_aside_for_a_sample_that_would_not_fit(small: JobSubjects, j
 
 def test_a_denoising_step_takes_its_share_of_a_training_step(small: JobSubjects, job: Job, traces: Traces) -> None:
     own = wan_subjects(shape=SMALL_WAN, num_tokens=400, micro=[1]).variants[0]
-    subjects = replace(small, variants=(own,), host_s=0.0)
+    subjects = replace(small, variants=(own,))
     guided = replace(subjects, sampling_passes=2)
     once, twice = (
         forecast_subjects(one, job, rig=rig_imagined("RTX 4090"), traces=traces).forecast for one in (subjects, guided)

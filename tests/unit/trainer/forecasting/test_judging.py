@@ -42,9 +42,13 @@ def test_the_clocks_step_is_close_to_the_estimate() -> None:
 
 def test_no_step_is_shorter_than_the_host_takes_to_issue_it() -> None:
     split = candidates()["split + swap"]
-    rig = rig_imagined(RIG)
-    assert Judge(rig=rig, host_s=0.001)(split).step_s == Judge(rig=rig)(split).step_s, "cards are the bottleneck"
-    assert Judge(rig=rig, host_s=1.0)(split).step_s == pytest.approx(1.0 * 4 * 40)
+    judge = Judge(rig=rig_imagined(RIG))
+
+    def step_s(host_s: float) -> float:
+        return judge(replace(split, variant=replace(split.variant, host_s=host_s))).step_s
+
+    assert step_s(0.001) == step_s(0.0), "cards are the bottleneck"
+    assert step_s(40.0) == pytest.approx(40.0 * split.variant.num_microbatches)
 
 
 def test_blocks_without_counted_operations_take_equal_time() -> None:

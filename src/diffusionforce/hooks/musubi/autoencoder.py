@@ -63,8 +63,8 @@ class SettledAutoencoder:
     def _forget_features(self) -> None:
         """Let go what a call that failed half-way had kept for its next frames.
 
-        Video autoencoders keep features of one frame for the next, and let them go when a call begins or ends: gigabytes
-        would stay on the card, which the training does not have.
+        Video autoencoders keep features of one frame for the next, and let them go when a call begins or ends:
+        gigabytes would stay on the card, which the training does not have.
         """
         for holder in (self._inner, getattr(self._inner, "model", None)):
             clear_cache = getattr(holder, "clear_cache", None)

@@ -33,8 +33,8 @@ PROCESSOR = "cpu"
 _WIDEST_LINK_LANES = 16
 MEASURED = ", measured"
 _LAUNCH_S = 65e-6
-"""Seconds of Python and PyTorch for one kernel of a block with its LoRA: a step of Wan 2.1 14B, whose blocks have 44,820
-of them, took 2.94 s on two cards that waited for it."""
+"""Seconds of Python and PyTorch for one kernel of a block with its LoRA: a step of Wan 2.1 14B, whose blocks start
+44,820 of them, took 2.94 s on two cards that waited for it."""
 
 _Any = TypeVar("_Any")
 

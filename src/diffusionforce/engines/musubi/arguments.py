@@ -281,7 +281,6 @@ def _saves(profile: Profile) -> dict[str, OptionValue]:
         return {"save_state_on_train_end": True}
     return {
         "save_every_n_steps": checkpoints.every_steps,
-        "save_last_n_steps": checkpoints.every_steps * checkpoints.keep,
         "save_state": True,
         "save_last_n_steps_state": checkpoints.every_steps,
     }

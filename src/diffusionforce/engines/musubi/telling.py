@@ -9,12 +9,14 @@ import torch
 
 from diffusionforce.engines.autopsy import skipped_samples
 from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.musubi.headers import read_header
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import Meters
 from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.errors import DivergedError, UserError
 from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
+from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.shortage import Shortage
@@ -33,6 +35,7 @@ class Teller:
         sample_steps: Steps after which samples are made.
         num_steps: Of the run.
         write_prompts: Writes prompts into the file that the engine reads, and returns it.
+        checkpoints: Which LoRA files are kept.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Teller:
         sample_steps: frozenset[int],
         num_steps: int,
         write_prompts: Callable[[tuple[str, ...]], Path],
+        checkpoints: CheckpointSettings,
     ) -> None:
         self.step = 0
         """The last that was taken."""
@@ -61,6 +65,8 @@ class Teller:
         self._write_prompts = write_prompts
         self._meters = Meters.of(placement.devices)
         self._pass_s = 0.0
+        self._checkpoints = checkpoints
+        self._kept: dict[int, Path] = {}
 
     @property
     def stop_requested(self) -> bool:
@@ -161,6 +167,20 @@ class Teller:
         """Tell of a LoRA file."""
         self.saved_step, self.saved_path = step, self._inside(path)
         self._report(Checkpoint(step=step, path=self.saved_path, size_bytes=path.stat().st_size))
+        if step < self._num_steps:  # The last one has a name of its own, and makes no other one superfluous.
+            self._keep(step, path)
+
+    def _keep(self, step: int, path: Path) -> None:
+        """Remove the LoRA files that no rule keeps, now that there is a whole new one.
+
+        Raises:
+            WeightsError: It is cut short.
+        """
+        read_header(path)
+        self._kept[step] = path
+        for old in surplus([Save(step=one) for one in self._kept], self._checkpoints):
+            with contextlib.suppress(OSError):  # A file too many spoils nothing.
+                self._kept.pop(old).unlink(missing_ok=True)
 
     def _inside(self, path: Path) -> str:
         """The path relative to the run folder, with forward slashes."""

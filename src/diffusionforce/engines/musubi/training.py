@@ -141,6 +141,7 @@ class Training:
             sample_steps=frozenset((*between, num_steps)) if profile.samples.prompts else frozenset(),
             num_steps=num_steps,
             write_prompts=self._write_prompts,
+            checkpoints=profile.checkpoints,
         )
 
     def _write_prompts(self, prompts: tuple[str, ...]) -> Path:

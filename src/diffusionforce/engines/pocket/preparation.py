@@ -53,7 +53,9 @@ class Materials:
     """Of everything that is trained on: pictures as prepared, and captions."""
 
 
-def prepare(job: Job, datasets: Datasets, encoder: TextEncoder, *, announce: Announce) -> Materials:
+def prepare(
+    job: Job, datasets: Datasets, encoder: TextEncoder, *, announce: Announce, most_drawn: int | None = None
+) -> Materials:
     """Prepare a run.
 
     Args:
@@ -61,6 +63,7 @@ def prepare(job: Job, datasets: Datasets, encoder: TextEncoder, *, announce: Ann
         datasets: What to train on, and what to measure with.
         encoder: The text encoder of the base model.
         announce: Told how far the work is, and what the user should know.
+        most_drawn: How many pictures to draw, if any are wanted; None goes by the steps.
 
     Raises:
         DatasetError: A picture cannot be read any more.
@@ -75,7 +78,7 @@ def prepare(job: Job, datasets: Datasets, encoder: TextEncoder, *, announce: Ann
             announce(warning)
     everything = _prepared((*training, *held_out), encoder, profile, announce)
     own = _part(everything, range(len(training)))
-    world = _world(encoder, profile)
+    world = _world(encoder, profile, most_drawn)
     pictures = PreparedSet.join(own, world) if world else own
     prompts = profile.samples.prompts
     return Materials(
@@ -169,8 +172,9 @@ def _part(prepared: PreparedSet, indices: range) -> PreparedSet:
     return PreparedSet(pixels=prepared.pixels[chosen], text=prepared.text.pick(chosen))
 
 
-def _world(encoder: TextEncoder, profile: Profile) -> PreparedSet | None:
+def _world(encoder: TextEncoder, profile: Profile, most: int | None) -> PreparedSet | None:
     count = num_drawn(profile)
+    count = most if most and count else count
     if count == 0:
         return None
     return prepare_world(

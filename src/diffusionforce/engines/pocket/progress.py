@@ -60,6 +60,11 @@ class ProgressNotes(BaseModel):
     num_own: int
     digest: str
 
+    @property
+    def num_drawn(self) -> int:
+        """How many of the pictures were drawn."""
+        return self.num_pictures - self.num_own
+
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:

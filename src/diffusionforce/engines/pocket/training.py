@@ -8,7 +8,6 @@ gives the same loss curve on a processor, one card or several, and samples made 
 
 import gc
 import time
-from pathlib import Path
 
 import torch
 
@@ -40,6 +39,7 @@ from diffusionforce.pipeline.aside import SampleRoom, drop_locals
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.shortage import Shortage, shortage_of
 from diffusionforce.rig.shared_memory import watch_shared_memory
+from diffusionforce.runs import CheckpointManifest
 from diffusionforce.wire import Done, HeldOut, Message, Preparing, Step, Stopped, Warn
 
 
@@ -136,14 +136,21 @@ class _Run:
         warning = about_learning_rate(self._job.profile)
         if warning is not None:
             self._report(warning)
-        self._materials = materials = prepare(self._job, self._datasets, base.text_encoder, announce=self._announce)
+        before = read_progress(self._job.resume) if self._job.resume is not None else None
+        self._materials = materials = prepare(
+            self._job,
+            self._datasets,
+            base.text_encoder,
+            announce=self._announce,
+            most_drawn=before[0].notes.num_drawn if before is not None else None,
+        )
         transformer = base.transformer
         placement = place_model(transformer, self._job, plan=self._plan, announce=self._announce)
         self._lora = attach_lora(transformer, self._job.profile)
         recompute = self._job.profile.training.gradient_checkpointing
         runner = piece_runner(transformer.blocks, placement, recompute=recompute)
         with installed(transformer, placement, runner=runner, plan=self._plan) as self._room:
-            return self._train(transformer, materials, placement, runner)
+            return self._train(transformer, materials, placement, runner, before=before)
 
     def stopped(self) -> Stopped:
         """Keep what there is, and say where the run stopped."""
@@ -193,7 +200,13 @@ class _Run:
         return out_of_memory(error, shortage, doing=doing, kept=kept, plan=self._plan, bucket=bucket)
 
     def _train(
-        self, transformer: PocketTransformer, materials: Materials, placement: Placement, runner: PieceRunner
+        self,
+        transformer: PocketTransformer,
+        materials: Materials,
+        placement: Placement,
+        runner: PieceRunner,
+        *,
+        before: tuple[Progress, CheckpointManifest] | None,
     ) -> Done:
         profile, home = self._job.profile, placement.devices[0]
         precision = training_precision(profile.model.precision, home)
@@ -215,8 +228,8 @@ class _Run:
             device=home,
             precision=precision,
         )
-        if self._job.resume is not None:
-            self._go_on(self._job.resume, stepper, samples)
+        if before is not None:
+            self._go_on(before, stepper, samples)
         else:
             self._measure(transformer)
         self._run_steps(transformer, stepper, samples, Meters.of(placement.devices))
@@ -232,13 +245,14 @@ class _Run:
             held_out_after=self._measured[-1].loss if self._measured else None,
         )
 
-    def _go_on(self, folder: Path, stepper: Stepper, samples: SampleMaker) -> None:
+    def _go_on(self, before: tuple[Progress, CheckpointManifest], stepper: Stepper, samples: SampleMaker) -> None:
         """Take up the run that a checkpoint was saved of, as if it had never ended."""
-        progress, manifest = read_progress(folder)
-        assert self._materials is not None, "pictures are prepared before the model is trained"
-        for warning in restore(
-            progress, folder=folder, lora=self._require_lora(), stepper=stepper, materials=self._materials
-        ):
+        progress, manifest = before
+        assert self._materials is not None and self._job.resume is not None, "there is a checkpoint, and pictures"
+        warnings = restore(
+            progress, folder=self._job.resume, lora=self._require_lora(), stepper=stepper, materials=self._materials
+        )
+        for warning in warnings:
             self._report(warning)
         self._step = self._saved_step = progress.step
         self._health = HealthWatch(average=progress.notes.loss_average, count=progress.notes.num_losses)

@@ -276,6 +276,7 @@ def _memory(family: Family, memory: MemoryUse, *, file_precision: FilePrecision)
 
 
 def _saves(profile: Profile) -> dict[str, OptionValue]:
+    """When it saves. Which LoRA files stay is ours to say, as it knows one rule only; of its states two lie there."""
     checkpoints = profile.checkpoints
     if not checkpoints.every_steps:
         return {"save_state_on_train_end": True}

@@ -1,5 +1,6 @@
 """What the hooks notice of a training, told as the records that the window and the command line read."""
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.shortage import Shortage
+from diffusionforce.runs.keeping import Save, surplus
 from diffusionforce.wire import Checkpoint, DevicePlacement, Placed, Preparing, Sample, Span, Step, Warn
 
 
@@ -61,6 +63,7 @@ class Teller:
         self._report = report
         self._controls = controls
         self._plan = plan
+        self._num_steps = num_steps
         self._time_left = TimeLeft(num_steps=num_steps, sample_steps=sample_steps)
         self._write_prompts = write_prompts
         self._meters = Meters.of(placement.devices)

@@ -5,12 +5,17 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
+from diffusionforce.gui.model.run_title import long_title
 from diffusionforce.gui.pages.history import HistoryPage
+from diffusionforce.gui.pages.history_rows import PastRow
 from diffusionforce.gui.shell import Window
-from diffusionforce.job import Job
+from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.notices import Banner
+from diffusionforce.job import Job, read_job
 from diffusionforce.runs import list_runs, manifest_of, runs_root, write_checkpoint
 
 WAIT_MS = 60_000
@@ -138,6 +143,74 @@ def test_two_runs_are_compared(two_runs: Window, qtbot: QtBot):
     assert page.pane.steps.count() == 3, "the newest of each, before training, step 100"
     qtbot.keyClick(page.pane, Qt.Key.Key_Escape)
     assert not page.pane.isVisible() and page.past_rows[0].chosen.isChecked()
+
+
+def test_a_run_gets_a_name_and_notes_that_stay(two_runs: Window, qtbot: QtBot):
+    page = page_of(two_runs)
+    row = page.past_rows[0]
+    entry(row, "Name and notes").trigger()
+    editor = page.care.editor
+    assert editor is not None and editor.name.hasFocus()
+    qtbot.keyClicks(editor.name, "Second try")
+    editor.notes.setPlainText("better skin\nworse hands")
+    qtbot.keyClick(editor.name, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: page.past_rows[0].name.text() == "Second try", timeout=WAIT_MS)
+    assert page.past_rows[0].note.text().endswith("better skin worse hands")
+    assert not page.care.isVisible()
+    assert long_title(row.run.root, None).startswith("Second try · 2 Jan")
+    entry(page.past_rows[0], "Name and notes").trigger()
+    again = page.care.editor
+    assert again is not None and again.name.text() == "Second try"
+    qtbot.keyClick(again, Qt.Key.Key_Escape)
+    assert not page.care.isVisible()
+
+
+def test_a_run_is_deleted_after_a_question_that_says_how_much_goes(
+    two_runs: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def move(path: str) -> None:
+        Path(path).rename(tmp_path / "trash")
+
+    monkeypatch.setattr("diffusionforce.runs.deleting.send2trash", move)
+    page = page_of(two_runs)
+    root = page.past_rows[0].run.root
+    two_runs.gallery.open_run(root)
+    two_runs.go("history")
+
+    def ask() -> Banner:
+        entry(page.past_rows[0], "Delete").trigger()
+        qtbot.waitUntil(lambda: bool(page.care.findChildren(Banner)), timeout=WAIT_MS)
+        return page.care.findChildren(Banner)[0]
+
+    banner = ask()
+    assert "go to the trash, among them" in banner.text.text() and "LoRA file" in banner.text.text()
+    qtbot.mouseClick(button(banner, "Keep it"), Qt.MouseButton.LeftButton)
+    assert root.is_dir() and not page.care.isVisible()
+    qtbot.waitUntil(lambda: not page.care.findChildren(Banner), timeout=WAIT_MS)
+    qtbot.mouseClick(button(ask(), "Move to the trash"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(page.past_rows) == 1, timeout=WAIT_MS)
+    assert not root.exists() and (tmp_path / "trash" / "run.json").is_file()
+    assert two_runs.gallery._shown is None
+
+
+def test_a_run_that_another_waits_to_go_on_from_is_not_deleted(two_runs: Window, qtbot: QtBot):
+    page = page_of(two_runs)
+    root = page.past_rows[0].run.root
+    job = read_job(root / "job.toml")
+    two_runs.queue.hold(True)
+    two_runs.queue.add(renamed(job, "goes on").model_copy(update={"resume": root / "checkpoints" / "a-state"}))
+    entry(page.past_rows[0], "Delete").trigger()
+    (banner,) = page.care.findChildren(Banner)
+    assert banner.title.text().endswith("is needed: goes on waits to go on from it.")
+    assert root.is_dir()
+
+
+def entry(row: PastRow, text: str) -> QAction:
+    return next(action for action in row.menu.actions() if action.text() == text)
+
+
+def button(banner: Banner, text: str) -> Button:
+    return next(each for each in banner.findChildren(Button) if each.accessibleName() == text)
 
 
 def test_a_run_can_be_queued_again(two_runs: Window, qtbot: QtBot):

@@ -78,6 +78,7 @@ def _history(window: "Window") -> Page:
     page.start_asked.connect(window.start_run)
     page.run_asked.connect(window.plan_run)
     page.report_asked.connect(window.report_run)
+    page.deleted.connect(window.forget_run)
     return page
 
 

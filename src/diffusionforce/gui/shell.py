@@ -317,6 +317,11 @@ class Window(QWidget):
         self.go("gallery")
         self.gallery.open_run(path)
 
+    def forget_run(self, path: Path) -> None:
+        """Let go of the files of a run that goes to the trash."""
+        if "gallery" in self._built:
+            self.gallery.forget(path)
+
     def report_run(self, path: Path) -> None:
         """Collect what a run left for a bug report, and ask before it is written."""
         self.reports.collect(path)

@@ -13,6 +13,7 @@ from diffusionforce.gui.model import words
 from diffusionforce.gui.model.run_title import day_and_time
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import RunState, SavedState, list_runs
+from diffusionforce.runs.labels import NO_LABEL, RunLabel, read_label
 
 _SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov", ".avi", ".mkv"})
@@ -29,6 +30,7 @@ class PastRun:
         states: The whole checkpoints that it saved, from which there is something left to do, the farthest
             first.
         dataset_dir: What it learned from, None where that cannot be read any more.
+        label: The name and the notes that the user gave it.
     """
 
     root: Path
@@ -36,6 +38,12 @@ class PastRun:
     picture: Path | None
     states: tuple[SavedState, ...] = ()
     dataset_dir: Path | None = None
+    label: RunLabel = NO_LABEL
+
+    @property
+    def name(self) -> str:
+        """What it is called: by the user, or by its profile."""
+        return self.label.name or self.state.title
 
     @property
     def can_resume(self) -> bool:
@@ -90,8 +98,32 @@ def read_history(root: Path) -> list[PastRun]:
         with contextlib.suppress(UserError):
             dataset_dir = read_job(folder.job_path).dataset_dir
         states = tuple(saved for saved in folder.states() if saved.step < state.num_steps)
-        found.append(PastRun(root=folder.root, state=state, picture=picture, states=states, dataset_dir=dataset_dir))
+        found.append(
+            PastRun(
+                root=folder.root,
+                state=state,
+                picture=picture,
+                states=states,
+                dataset_dir=dataset_dir,
+                label=read_label(folder.root),
+            )
+        )
     return found
+
+
+def delete_words(run: PastRun) -> str:
+    """Return what would go with a run; it counts its files, so call it on a thread."""
+    # Not above: the window starts without what moves files to the trash.
+    from diffusionforce.runs.deleting import contents_of  # noqa: PLC0415
+
+    found = contents_of(run.root)
+    parts = [words.count(run.state.num_samples, "preview")] if run.state.num_samples else []
+    parts += [words.count(found.num_loras, "LoRA file")] if found.num_loras else []
+    parts += [words.count(found.num_states, "checkpoint") + " to go on from"] if found.num_states else []
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+    amount = f"{words.size(found.size_bytes)} in {words.count(found.num_files, 'file')}"
+    among = f", among them {listed}" if listed else ""
+    return f"{amount} go to the trash{among}. What was copied to ComfyUI stays."
 
 
 def state_words(state: SavedState) -> str:

@@ -5,12 +5,16 @@ from datetime import datetime
 from pathlib import Path
 
 from diffusionforce.job import Job
+from diffusionforce.runs.labels import read_label
 
 _MADE_BY_US = re.compile(r"(\d{4}-\d{2}-\d{2}-\d{6})-.+")
 
 
 def run_title(root: Path, job: Job | None) -> str:
-    """Return the name of a run: the folder's where the user chose it, else the title of the profile."""
+    """Return the name of a run: what the user called it, or its folder, else the title of the profile."""
+    name = read_label(root).name
+    if name:
+        return name
     return job.profile.title if job is not None and started(root) is not None else root.name
 
 

@@ -143,6 +143,13 @@ class GalleryPage(Page):
             self._opened.deleteLater()
             self._opened = None
 
+    def forget(self, path: Path) -> None:
+        """Let go of a run that is deleted, if it is the one that is looked at."""
+        if self._shown is not None and self._shown.root == path:
+            self._close_opened()
+            self._shown = self._favourites = None
+            self.refresh()
+
     def _show(self, session: RunSession) -> None:
         self._shown = session
         self._favourites = Favourites(session.root)

@@ -12,6 +12,7 @@ from diffusionforce.gui.model import history, words
 from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.pages.compare_runs import CompareRunsPane
+from diffusionforce.gui.pages.history_care import RunCare
 from diffusionforce.gui.pages.history_rows import CurrentRow, PastRow, WaitingRow, open_folder
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pictures import PictureStore
@@ -36,6 +37,8 @@ class HistoryPage(Page):
     run_asked = Signal()
     start_asked = Signal(object)
     report_asked = Signal(Path)
+    deleted = Signal(Path)
+    """A run that goes to the trash: whoever reads its files has to let go of them."""
 
     def __init__(self, store: PictureStore, desk: QueueDesk) -> None:
         super().__init__()
@@ -62,6 +65,9 @@ class HistoryPage(Page):
         self._rows.setSpacing(8)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._list = scrolling(holder(column(self._rows, None)), name="clear")
+        self.care = RunCare()
+        self.care.changed.connect(self.shown)
+        self.care.deleted.connect(self.deleted)
         self.pane = CompareRunsPane(store)
         self.pane.closed.connect(self._close_pane)
         self._stack = QStackedWidget()
@@ -78,6 +84,7 @@ class HistoryPage(Page):
             self._stack.addWidget(widget)
         self._stack.setCurrentWidget(self._loading)
         self.body.addWidget(self.header)
+        self.body.addWidget(self.care)
         self.body.addWidget(self._stack, 1)
         self._show_header()
 
@@ -212,7 +219,7 @@ class HistoryPage(Page):
 
     def _past_row(self, run: PastRun) -> PastRow:
         line = PastRow(run, self._store, compact=self.compact)
-        root, title = run.root, run.state.title
+        root, title = run.root, run.name
         line.chosen.setChecked(root in self._chosen)
         line.chosen.toggled.connect(lambda on: self._choose(root, on))
         if run.can_resume:
@@ -228,12 +235,21 @@ class HistoryPage(Page):
                     for state in run.states
                 ),
                 ("Add to the queue again", lambda: self._run_again(root)),
+                ("Name and notes", lambda: self.care.edit(run)),
                 ("Open folder", lambda: open_folder(root)),
                 ("Report a problem", lambda: self.report_asked.emit(root)),
+                ("Delete", lambda: self.care.ask_delete(run, needed_by=self._needs(root))),
             ],
         )
         self.past_rows.append(line)
         return line
+
+    def _needs(self, root: Path) -> str:
+        """Return the name of a run that waits to go on from another, empty if none does."""
+        for job in (run.job for run in self._desk.runs):
+            if job.resume is not None and job.resume.is_relative_to(root):
+                return job.profile.title
+        return ""
 
     def _choose(self, root: Path, on: bool) -> None:
         self._chosen = [path for path in self._chosen if path != root] + ([root] if on else [])

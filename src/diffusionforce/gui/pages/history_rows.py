@@ -136,13 +136,16 @@ class PastRow(RunRow):
     """A run that was."""
 
     def __init__(self, run: PastRun, store: PictureStore, *, compact: bool) -> None:
-        self.chosen = CheckMark(name=f"Compare {run.state.title}, {run.when}")
+        self.chosen = CheckMark(name=f"Compare {run.name}, {run.when}")
         super().__init__(store, compact=compact, lead=self.chosen, picture=run.picture)
         self.run = run
         state = run.state
-        self.name.set_text(state.title)
+        self.name.set_text(run.name)
         name = folder_title(run.dataset_dir) if run.dataset_dir is not None else run.root.name
-        self.note.set_text(f"{run.when} · {name}")
+        notes = " ".join(run.label.notes.split())
+        self.note.set_text(f"{run.when} · {name}" + (f" · {notes}" if notes else ""))
+        if notes:
+            self.note.setToolTip(run.label.notes)
         self.chip.set(*LOOKS[state.state])
         if state.state != "done" and state.num_steps:
             self.show_bar(state.step / state.num_steps, tone="text3")

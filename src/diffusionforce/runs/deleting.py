@@ -1,0 +1,67 @@
+"""Runs deleted into the system's trash, from which they can be brought back."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from send2trash import send2trash
+
+from diffusionforce.errors import RunFolderError, UserError
+from diffusionforce.runs.folder import RunFolder
+from diffusionforce.runs.storage import shortened
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContents:
+    """How much a run folder holds.
+
+    Attributes:
+        num_files: All of its files.
+        size_bytes: Their size together.
+        num_loras: LoRA files among them.
+        num_states: Checkpoints from which a run could go on.
+    """
+
+    num_files: int
+    size_bytes: int
+    num_loras: int
+    num_states: int
+
+
+def contents_of(root: Path) -> RunContents:
+    """Count what a run folder holds; files that vanish meanwhile are not counted."""
+    num_files = size_bytes = 0
+    for path in root.rglob("*"):
+        try:
+            if path.is_file() and not path.is_symlink():
+                size_bytes += path.stat().st_size
+                num_files += 1
+        except OSError:
+            continue
+    folder = RunFolder(root)
+    loras = [path for path in folder.checkpoints_dir.glob("*.safetensors") if path.is_file()]
+    return RunContents(
+        num_files=num_files, size_bytes=size_bytes, num_loras=len(loras), num_states=len(folder.states())
+    )
+
+
+def delete_run(root: Path) -> None:
+    """Move a run folder into the system's trash.
+
+    Raises:
+        RunFolderError: It is no run folder, its run goes on, or the system refuses.
+    """
+    folder = RunFolder.open(root)
+    try:
+        state = folder.reconciled_state().state
+    except UserError:
+        state = "failed"  # Its state cannot be read, which is a good reason to delete it.
+    if state == "running":
+        raise RunFolderError(f"{root.name} is still being trained.", hint="Stop it first.")
+    try:
+        send2trash(str(root))
+    except OSError as error:
+        raise RunFolderError(
+            f"The system does not take {shortened(root)} into its trash.",
+            hint="The folder is as it was. Delete it by hand if you want it gone: there may be no trash on its disk.",
+            detail=str(error),
+        ) from error

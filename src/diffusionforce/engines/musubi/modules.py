@@ -7,7 +7,6 @@ benchmark) takes it from here.
 """
 
 import importlib
-import importlib.util
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -104,7 +103,7 @@ def _stand_ins(source: Path) -> Iterator[None]:
             sys.modules[name] = package
             put.append(name)
     for name, types_in_it in _FOR_ANNOTATIONS.items():
-        if name not in sys.modules and importlib.util.find_spec(name) is None:
+        if name not in sys.modules:
             library = types.ModuleType(name)
             for type_name in types_in_it:
                 setattr(library, type_name, object)

@@ -2,7 +2,7 @@
 
 A rig at hand is measured; one that somebody thinks of buying has only its datasheet. The rates are the makers' figures
 for dense matrix products in bfloat16 with float32 sums; on GeForce cards that is half of the figure for float16 sums.
-Training reaches about three quarters of them.
+Training reaches about three quarters of them; cards for servers, which their power limit holds back, reach half.
 """
 
 import re
@@ -14,6 +14,8 @@ from diffusionforce.rig import GIB
 
 REACHED_SHARE = 0.75
 """What part of the datasheet's rate training reaches."""
+POWER_LIMITED_SHARE = 0.5
+"""The same where the power limit sets the clock: two H200 were measured to reach 494 of 989 teraflops."""
 LINK_BYTES_PER_S = {3: 12.5e9, 4: 25e9, 5: 50e9}
 """What sixteen lanes of a PCIe generation deliver from page-locked RAM."""
 
@@ -29,6 +31,7 @@ class CatalogueCard:
         memory_bytes_per_s: Datasheet bandwidth of its memory.
         pcie_generation: Generation of its connector.
         pcie_lanes: Lanes of its connector.
+        reached_share: What part of `flops` training reaches.
     """
 
     name: str
@@ -37,11 +40,12 @@ class CatalogueCard:
     memory_bytes_per_s: float
     pcie_generation: int = 4
     pcie_lanes: int = 16
+    reached_share: float = REACHED_SHARE
 
     @property
     def reached_flops(self) -> float:
         """Operations a second that training reaches."""
-        return self.flops * REACHED_SHARE
+        return self.flops * self.reached_share
 
     @property
     def link_bytes_per_s(self) -> float:
@@ -50,7 +54,14 @@ class CatalogueCard:
 
 
 def _card(
-    name: str, gib: int, teraflops: float, gb_per_s: float, generation: int = 4, lanes: int = 16
+    name: str,
+    gib: int,
+    teraflops: float,
+    gb_per_s: float,
+    generation: int = 4,
+    lanes: int = 16,
+    *,
+    reached_share: float = REACHED_SHARE,
 ) -> CatalogueCard:
     return CatalogueCard(
         name=name,
@@ -59,6 +70,7 @@ def _card(
         memory_bytes_per_s=gb_per_s * 1e9,
         pcie_generation=generation,
         pcie_lanes=lanes,
+        reached_share=reached_share,
     )
 
 
@@ -99,9 +111,9 @@ CARDS = (
     _card("L40S", 48, 362.1, 864),
     _card("A100 40GB", 40, 312, 1555),
     _card("A100 80GB", 80, 312, 2039),
-    _card("H100 SXM", 80, 989, 3350, 5),
+    _card("H100 SXM", 80, 989, 3350, 5, reached_share=POWER_LIMITED_SHARE),
     _card("H100 PCIe", 80, 756, 2000, 5),
-    _card("H200", 141, 989, 4800, 5),
+    _card("H200", 141, 989, 4800, 5, reached_share=POWER_LIMITED_SHARE),
 )
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.errors import DatasetError
 from diffusionforce.job import Profile
 
@@ -21,7 +22,7 @@ def fitted(profile: Profile, dataset_dir: Path, *, profile_dir: Path, trigger: s
     trigger = trigger.strip()
     is_own = not trigger and is_own_dataset(profile, dataset_dir, profile_dir=profile_dir)
     try:
-        dataset = read_folder(dataset_dir, decode=False)
+        dataset = read_folder(dataset_dir, decode=False, intake=intake_of(profile))
     except DatasetError:
         return profile, ""  # The trainer refuses it too, and names everything else that is wrong.
     profile = adapted(profile, dataset, trigger=trigger, profile_dir=profile_dir)

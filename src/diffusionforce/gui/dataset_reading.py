@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diffusionforce.datasets.intake import PICTURES
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.datasets.sets import is_set, read_set
 from diffusionforce.errors import DatasetError
-from diffusionforce.job import dataset_folder, shipped_dir
+from diffusionforce.job import Profile, dataset_folder, shipped_dir
 
 if TYPE_CHECKING:
     from diffusionforce.datasets import Dataset
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
 DEMO_NAMES = {"loranne": "LoRAnne", "rolwayne": "Rolwayne"}
 
 
-def read(choice: str, *, base: Path | None = None, progress: Callable[[int, int], None]) -> "Dataset":
+def read(
+    choice: str, *, profile: Profile | None, base: Path | None = None, progress: Callable[[int, int], None]
+) -> "Dataset":
     """Read a dataset; call it on a thread.
 
     Args:
         choice: `demo:NAME` or the path of a folder.
+        profile: Whose model is to be trained on it; None stands for a model of pictures.
         base: Where a relative path begins; None stands for the current folder.
         progress: Called with the number of pictures looked at and their total.
 
@@ -33,7 +38,8 @@ def read(choice: str, *, base: Path | None = None, progress: Callable[[int, int]
     """
     from diffusionforce.datasets import read_folder  # noqa: PLC0415 - see above.
 
-    return read_folder(dataset_folder(choice, base=base), progress=progress)
+    intake = intake_of(profile) if profile is not None else PICTURES
+    return read_folder(dataset_folder(choice, base=base), progress=progress, intake=intake)
 
 
 def demo_choices() -> list[str]:

@@ -134,7 +134,7 @@ class RunPlanPage(Page):
             QTimer.singleShot(0, self, later)
 
     def _read(self, asked: int, choice: str) -> None:
-        base = self.plan.dataset_base
+        base, profile = self.plan.dataset_base, self.plan.profile
 
         def progress(done: int, total: int) -> None:
             background.tell(self, self._on_progress, (asked, done, total))
@@ -142,7 +142,7 @@ class RunPlanPage(Page):
         if asked == self._reading:
             background.run(
                 self,
-                lambda: dataset_reading.read(choice, base=base, progress=progress),
+                lambda: dataset_reading.read(choice, profile=profile, base=base, progress=progress),
                 done=lambda dataset: self._on_dataset(asked, dataset),
                 failed=lambda error: self._on_dataset(asked, error),
             )

@@ -1,13 +1,20 @@
 """11: the weights of Wan 2.2 that are not at work wait in RAM, and change places with those on the devices."""
 
+from itertools import accumulate
 from typing import Any
 
+import psutil
 import torch
 
 from diffusionforce.errors import DeviceError
 from diffusionforce.hooks.hook import Target
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer
 from diffusionforce.hooks.seam import Seam
+from diffusionforce.pipeline.pager.store import PinnedMemory, page_aligned
+
+_ALIGNMENT_BYTES = 256
+_GROUP_BYTES = 1 << 30
+"""So much is moved to locked memory at a time, before what it was moved from is let go."""
 
 
 class WanExperts(EngineTrainer):
@@ -19,9 +26,10 @@ class WanExperts(EngineTrainer):
 
     high_low_training = False
     """Set by the trainer, which has one set of weights only for Wan 2.1."""
+    _pinned: PinnedMemory | None = None
 
     def on_transformer_loaded(self, args: Any, accelerator: Any, transformer: Any) -> None:
-        """Refuse a plan that cannot be followed.
+        """Lock the weights that wait in RAM, so that they change places as fast as the links of all cards allow.
 
         Raises:
             DeviceError: Blocks are to be paged.
@@ -32,6 +40,17 @@ class WanExperts(EngineTrainer):
                 "Wan 2.2 with both of its models cannot be trained with blocks in RAM: they change places there.",
                 hint="Train one of the two models, or hold the weights in 8 bits so that all blocks fit on the cards.",
             )
+        if self.high_low_training and self.dit_inactive_state_dict and torch.cuda.is_available():
+            self._pinned = PinnedMemory(limit_bytes=psutil.virtual_memory().available // 2)
+            move_to_locked_memory(self.dit_inactive_state_dict, self._pinned)
+
+    def release(self) -> None:
+        """Unlock them."""
+        if self._pinned is not None:
+            torch.cuda.synchronize()
+            self._pinned.release()
+            self._pinned = None
+        super().release()
 
     def before_samples(self, args: Any, accelerator: Any, transformer: Any) -> None:
         """Samples are made by the model for low noise; blocks that step aside for them cannot change places."""
@@ -68,14 +87,38 @@ class WanExperts(EngineTrainer):
 def exchange(model: torch.nn.Module, waiting: dict[str, torch.Tensor]) -> None:
     """Let parameters and buffers hold what waits, and what waits be what they held.
 
+    Copies of locked memory are queued on each card's current stream, so that all cards exchange at once.
+
     Args:
         model: Its tensors stay where they are.
         waiting: In RAM, by the names of the model's state; its values are replaced in place.
     """
     for name, held in model.state_dict().items():
         before = held.clone()
-        held.copy_(waiting[name])
-        waiting[name].copy_(before)
+        held.copy_(waiting[name], non_blocking=True)
+        waiting[name].copy_(before, non_blocking=True)
+
+
+@torch.no_grad()
+def move_to_locked_memory(waiting: dict[str, torch.Tensor], pinned: PinnedMemory) -> None:
+    """Move tensors in RAM to memory that is locked, as far as it may be.
+
+    Args:
+        waiting: By name; its values are replaced.
+        pinned: Locks.
+    """
+    group: list[str] = []
+    for number, name in enumerate(waiting, 1):
+        group.append(name)
+        if sum(waiting[one].nbytes for one in group) >= _GROUP_BYTES or number == len(waiting):
+            sizes = [-(-waiting[one].nbytes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES for one in group]
+            run = page_aligned(sum(sizes))
+            pinned.lock(run)
+            for one, start in zip(group, accumulate(sizes, initial=0), strict=False):
+                tensor = waiting[one]
+                piece = run[start : start + tensor.nbytes]
+                waiting[one] = piece.view(tensor.dtype).view(tensor.shape).copy_(tensor)
+            group.clear()
 
 
 HOOK = Seam(

@@ -9,10 +9,12 @@ from tests.support.virtual_devices import VirtualDevices, VirtualTensor, virtual
 from torch import nn
 
 from diffusionforce.errors import DeviceError, EngineError
+from diffusionforce.hooks.musubi import wan_experts
 from diffusionforce.hooks.musubi.autoencoder import SettledAutoencoder
 from diffusionforce.hooks.musubi.block_placement import place_transformer
 from diffusionforce.hooks.musubi.lora_placement import layer_of
-from diffusionforce.hooks.musubi.wan_experts import exchange
+from diffusionforce.hooks.musubi.wan_experts import exchange, move_to_locked_memory
+from diffusionforce.pipeline.pager.store import PinnedMemory
 from diffusionforce.pipeline.placement import even_placement
 
 
@@ -66,6 +68,32 @@ def test_experts_change_places_and_parameters_stay_themselves() -> None:
     exchange(model, other)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert [id(one) for one in model.parameters()] == parameters
+
+
+class Locks(PinnedMemory):
+    def __init__(self) -> None:
+        super().__init__(limit_bytes=0)
+        self.asked: list[int] = []
+
+    def lock(self, buffer: torch.Tensor) -> bool:
+        self.asked.append(buffer.numel())
+        return False
+
+
+def test_what_waits_is_moved_to_locked_memory_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wan_experts, "_GROUP_BYTES", 1000)
+    waiting = {
+        "scale": torch.tensor(2.5, dtype=torch.bfloat16),
+        "weight": torch.arange(300.0).view(20, 15).T,
+        "eight": torch.ones(7, 3).to(torch.float8_e4m3fn),
+        "none": torch.empty(0),
+    }
+    before = {name: value.clone() for name, value in waiting.items()}
+    locks = Locks()
+    move_to_locked_memory(waiting, locks)
+    assert locks.asked == [256 + 1280, 256]
+    for name, value in waiting.items():
+        assert value.dtype == before[name].dtype and torch.equal(value.float(), before[name].float()), name
 
 
 class Decoder:

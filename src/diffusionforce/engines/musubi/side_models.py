@@ -7,11 +7,12 @@ and so do samples come.
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diffusionforce.engines.musubi.access import open_engine
+from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.pin import read_pin
 from diffusionforce.engines.subjects import TracedCall, code_inputs
 from diffusionforce.job import Profile
@@ -90,7 +91,7 @@ def caching_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[Trac
         profile: Names the model.
         size: Width, height and frames of the largest picture or clip.
     """
-    models = SIDE_MODELS[profile.model.family]
+    models, readers = SIDE_MODELS[profile.model.family], _reader_titles(profile.model.family)
     also = " and image encoder" if models.image_encoder else ""
     pictures = _call(
         "pictures",
@@ -99,10 +100,19 @@ def caching_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[Trac
         | {"reads_twice": models.reads_twice, **_of_size(size)},
     )
     captions = [
-        _call("captions", "text encoder on captions", {"of": "captions", "text_encoders": list(group)})
+        _call(
+            "captions",
+            f"{' and '.join(next(readers) for _ in group)} on captions",
+            {"of": "captions", "text_encoders": list(group)},
+        )
         for group in models.text_encoders
     ]
     return pictures, *captions
+
+
+def _reader_titles(family: str) -> Iterator[str]:
+    """What a family's encoders of captions are, for people, in the order in which they are named above."""
+    return (file.title for file in find_family(family).files if "captions" in file.uses)
 
 
 def decoding_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[TracedCall, ...]:

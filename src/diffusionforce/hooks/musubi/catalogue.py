@@ -29,15 +29,21 @@ from diffusionforce.hooks.musubi import (
 from diffusionforce.hooks.registry import AppliedHooks, apply_all
 from diffusionforce.hooks.seam import Seam, composed
 
-_ALWAYS: tuple[Seam, ...] = (events.HOOK, requests.HOOK, resume.HOOK, extra_loras.HOOK, live_prompts.HOOK)
+_ALWAYS: tuple[Seam, ...] = (
+    events.HOOK,
+    requests.HOOK,
+    resume.HOOK,
+    extra_loras.HOOK,
+    live_prompts.HOOK,
+    text_encoders.HOOK,
+    autoencoder.HOOK,
+)
 _WHEN_SPLIT: tuple[Seam, ...] = (
     model_loading.HOOK,
     block_placement.HOOK,
     lora_placement.HOOK,
     block_routing.HOOK,
     microbatches.HOOK,
-    text_encoders.HOOK,
-    autoencoder.HOOK,
     sample_room.HOOK,
 )
 _WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {

@@ -130,8 +130,10 @@ class _Sampling:
         stages: list[StageNeed] = []
         needs, ram_bytes = self._needs(aside)
         for call, footprint in decoding:
-            card, aside, missing_bytes = self._room_for(footprint, aside, call)
+            card, aside = self._room_for(footprint, aside, call)
             needs, ram_bytes = self._needs(aside)
+            free_bytes = rig.ram_free_bytes - ram_bytes
+            missing_bytes = max(0, need_of(footprint).peak_bytes - free_bytes) if card is None else 0
             one = PlacedCall(call=call, footprint=footprint, card=card, missing_bytes=missing_bytes)
             meanwhile = _beside(needs[card], footprint) if card is not None else one.need()
             stages.append(one.stage(rig, meanwhile))
@@ -168,19 +170,19 @@ class _Sampling:
 
     def _room_for(
         self, footprint: CallFootprint, aside: Sequence[int], call: TracedCall
-    ) -> tuple[int | None, tuple[int, ...], int]:
-        """The card on which a sample is decoded, what steps aside on every card then, and what is missing.
+    ) -> tuple[int | None, tuple[int, ...]]:
+        """The card on which a sample is decoded, and what steps aside on every card then.
 
         The card with most room is taken, or the first on which blocks can make enough. Where the whole model is on one
-        card, that is where the engine decodes.
+        card, the engine moves its blocks by itself, and none make room.
         """
         cards, rig = self.candidate.placing.cards, self.rig
         if call.where == "cpu" and rig.on_cards:
-            return None, tuple(aside), 0
+            return None, tuple(aside)
         needs, _ = self._needs(aside)
         short = {card: _beside(needs[card], footprint).peak_bytes - rig.cards[card].budget_bytes for card in cards}
         if len(cards) == 1:
-            return cards[0], tuple(aside), max(0, short[cards[0]])
+            return cards[0] if short[cards[0]] <= 0 or not rig.on_cards else None, tuple(aside)
         for card in sorted(cards, key=lambda card: short[card]):
             rank = cards.index(card)
             resident = [one for one in self.candidate.placing.blocks_of(rank) if one not in self.layout.paged]
@@ -188,8 +190,8 @@ class _Sampling:
                 trial = tuple(num + (more if index == rank else 0) for index, num in enumerate(aside))
                 needs, _ = self._needs(trial) if more else (needs, 0)
                 if _beside(needs[card], footprint).peak_bytes <= rig.cards[card].budget_bytes:
-                    return card, trial, 0
-        return None, tuple(aside), 0
+                    return card, trial
+        return None, tuple(aside)
 
 
 def _beside(need: CardNeed, footprint: CallFootprint) -> CardNeed:

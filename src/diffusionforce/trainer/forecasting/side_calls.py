@@ -127,4 +127,5 @@ def _first_with_room(needed_bytes: int, rig: Rig, preferred: Iterable[int]) -> i
 
 
 def _room_bytes(card: int, rig: Rig) -> int:
-    return rig.cards[card].budget_bytes - rig.extra_bytes[card]
+    """What is lost between the tensors of a training step is not lost to what is loaded once and has the card alone."""
+    return rig.shown[card].budget_bytes - rig.extra_bytes[card]

@@ -49,6 +49,9 @@ def profile(family: str) -> Profile:
 
 
 def test_every_model_that_is_forecast_has_known_models_beside_it() -> None:
+    for family, models in SIDE_MODELS.items():
+        num_files = sum("captions" in file.uses for file in FAMILIES[family].files)
+        assert sum(map(len, models.text_encoders)) == num_files, family
     assert set(TRACED) <= set(SIDE_MODELS) <= set(FAMILIES)
     for models in SIDE_MODELS.values():
         assert models.autoencoder in AUTOENCODERS and models.image_encoder in {"", *IMAGE_ENCODERS}
@@ -134,6 +137,7 @@ def test_wans_clips_are_described_by_their_size(source: Path) -> None:
     pictures, captions = caching_calls(wan, size=(832, 480, 17))
     assert (pictures.name, captions.name) == ("pictures", "captions")
     assert pictures.inputs["num_frames"] == 17 and "num_frames" not in captions.inputs
+    assert captions.words == "text encoder (UMT5 XXL) on captions"
     (decoding,) = decoding_calls(wan, size=(256, 128, 1))
     assert decoding.trace().output_bytes == 3 * 256 * 128 * 4
 

@@ -55,8 +55,10 @@ def with_budgets(*budgets_bytes: int, ram_bytes: int = GIB) -> Rig:
     """A rig of cards that give as much, with nothing for workspaces."""
     rig = rig_imagined(f"{len(budgets_bytes)} x 3090")
     cards = zip(rig.cards, budgets_bytes, strict=True)
+    shown = zip(rig.shown, budgets_bytes, strict=True)
     return replace(
         rig,
+        shown=tuple(card.model_copy(update={"budget_bytes": budget, "lost_bytes": 0}) for card, budget in shown),
         cards=tuple(replace(card, budget_bytes=budget) for card, budget in cards),
         workspaces=(WorkspaceSizes(product_bytes=0),) * len(budgets_bytes),
         ram_usable_bytes=ram_bytes,

@@ -1,6 +1,7 @@
 """What the engine's programs run beside the transformer, traced: on pictures, on captions, on finished samples."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from diffusionforce.engines.musubi.traced.encoders import IMAGE_ENCODERS, TEXT_E
 from diffusionforce.pipeline.tracer.numbers import CallTrace
 from diffusionforce.pipeline.tracer.trace import trace_call
 
+_CONVOLUTIONS_SHARE = 0.1
+"""What convolutions work in on a card, as a share of what an autoencoder holds: how they are computed, and in how much
+memory, is decided there when they run."""
+
 
 def trace_of(values: Mapping[str, Any], *, source: Path) -> CallTrace:
     """Trace one call.
@@ -21,7 +26,9 @@ def trace_of(values: Mapping[str, Any], *, source: Path) -> CallTrace:
         source: The engine's folder on the import path.
     """
     given = {name: value for name, value in values.items() if name != "of"}
-    return {"pictures": _pictures, "captions": _captions, "decoding": _decoding}[values["of"]](given, source)
+    found = {"pictures": _pictures, "captions": _captions, "decoding": _decoding}[values["of"]](given, source)
+    share = _CONVOLUTIONS_SHARE if "autoencoder" in values else 0.0
+    return replace(found, peak_bytes=round(found.peak_bytes * (1 + share)))
 
 
 def _pictures(values: dict[str, Any], source: Path) -> CallTrace:

@@ -28,9 +28,7 @@ def workspace_sizes(device: torch.device) -> WorkspaceSizes:
     bias = torch.ones(_SIDE, dtype=torch.bfloat16, device=device)
 
     def multiply_first() -> None:
-        torch.cuda.set_device(
-            device
-        )  # A thread that has never used the card has no context, and would be warned of it.
+        torch.cuda.set_device(device)  # A thread without a context would be warned of it.
         for product in (lambda: F.linear(x, x), lambda: F.linear(x, x, bias)):
             taken.append(_growth_bytes(device, product))
 

@@ -46,7 +46,7 @@ def _profiles(window: Window, runs: dict[str, Path], forecast: Forecast) -> Prof
     assert isinstance(page, ProfilesPage)
     for _ in range(MAX_LOOKS):
         wait(READ_MS // 10)
-        if page.item(MINE) is not None:
+        if page.desk.item(MINE) is not None and page.is_complete:
             break
     page.choose(MINE)
     return page
@@ -61,6 +61,7 @@ def _profile(edits: dict[str, str], *, forecast: Forecast, search: str = "", scr
             page.editor.form.edited.emit(name, text)
         page.editor.finder.setText(search)
         page.editor.form.set_folded(not scroll)
+        wait(READ_MS)
         wait(FORECAST_MS)
         page.editor.scroller.verticalScrollBar().setValue(scroll)
 
@@ -84,14 +85,14 @@ def _unreadable(window: Window, runs: dict[str, Path]) -> None:
 
 def _long_name(window: Window, runs: dict[str, Path]) -> None:
     page = _profiles(window, runs, forecasts.forecast())
-    item = page.item(MINE)
+    item = page.desk.item(MINE)
     assert item is not None
     name = profile_shelf.rename(item, LONG_NAME)
     page.shown()
     wait(READ_MS)
     page.choose(name)
     wait(FORECAST_MS)
-    renamed = page.item(name)
+    renamed = page.desk.item(name)
     assert renamed is not None
     profile_shelf.delete(renamed)
 

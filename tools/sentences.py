@@ -43,6 +43,8 @@ IN_THE_WINDOW = (
     "gui/pages/rig_graphics.py",
     "gui/pages/rig_speed.py",
     "gui/pages/run_forecast.py",
+    "gui/pages/run_cards.py",
+    "gui/pages/run_header.py",
     "gui/pages/run_live.py",
     "gui/pages/run_notice.py",
     "gui/pages/run_picks.py",

@@ -179,7 +179,7 @@ def test_a_button_that_moved_or_is_missing_is_seen(moved_px: int | None, still_w
     SCREENS["done"](still_window, tmp_path)
     wait_for(lambda: background.finish(0))
     before = grabbed(still_window)
-    button = still_window.run_place.live.new_run
+    button = still_window.run_place.live.header.new_run
     if moved_px is None:
         button.hide()
     else:

@@ -189,9 +189,10 @@ def show_own_profile(*, edits: dict[str, str]) -> Callable[[Window, Path], None]
         page = window.place("profiles")
         assert isinstance(page, ProfilesPage)
         page.choose(name)
-        wait_for(lambda: page.name == name and page.editor is not None)
+        wait_for(lambda: page.name == name and page.is_complete)
         assert page.editor is not None
         page.editor.form.set_folded(False)
+        wait_for(lambda: page.is_complete)
         for field, text in edits.items():
             page.editor.form.edited.emit(field, text)
 
@@ -287,7 +288,7 @@ def test_painting_keeps_the_references_to_none(window: Window, qtbot: QtBot, tmp
     """PySide6 6.12 on Python 3.11 lost a reference to None with every call that returns nothing, until it crashed."""
     show_run("done")(window, tmp_path)
     qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
-    chart = window.run_place.live.chart
+    chart = window.run_place.live.loss.chart
     chart.grab()
     before = sys.getrefcount(None)
     for _ in range(20):

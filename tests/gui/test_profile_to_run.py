@@ -45,13 +45,14 @@ def test_edit_a_profile_start_and_stop(window: Window, qtbot: QtBot, monkeypatch
     window.go("profiles")
     page = window.place("profiles")
     assert isinstance(page, ProfilesPage)
-    qtbot.waitUntil(lambda: page.editor is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.is_complete, timeout=WAIT_MS)
     editor = page.editor
     assert editor is not None
     page.choose("pocket-demo")
     click(qtbot, editor.duplicate)
     qtbot.waitUntil(lambda: page.name in own_profiles(), timeout=WAIT_MS)
     editor.form.set_folded(False)
+    qtbot.waitUntil(lambda: page.is_complete, timeout=WAIT_MS)
     for name, text in EDITS.items():
         type_into(page, qtbot, name, text)
     assert page.draft is not None
@@ -66,7 +67,7 @@ def test_edit_a_profile_start_and_stop(window: Window, qtbot: QtBot, monkeypatch
     qtbot.waitUntil(lambda: session.model.step >= 1 or session.is_over, timeout=LONG_MS)
     assert session.model.outcome is None, session.model.outcome
     live = window.run_place.live
-    click(qtbot, live.stop)
+    click(qtbot, live.header.stop)
     answers = [button for button in live.findChildren(QPushButton) if button.accessibleName() == "Stop and save"]
     assert len(answers) == 1
     click(qtbot, answers[0])

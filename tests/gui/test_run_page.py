@@ -154,8 +154,8 @@ def test_start_runs_the_trainer_to_its_end(window: Window, qtbot: QtBot, job: Jo
     assert "Training finished" in banner_text(window)
     assert session.root.parent.name == "runs"
     assert (session.root / "run.json").is_file()
-    assert live_page(window).new_run.isVisible()
-    assert not live_page(window).stop.isVisible()
+    assert live_page(window).header.new_run.isVisible()
+    assert not live_page(window).header.stop.isVisible()
 
 
 def test_stop_asks_first_and_the_safe_button_has_the_focus(
@@ -167,14 +167,14 @@ def test_stop_asks_first_and_the_safe_button_has_the_focus(
     assert session is not None
     qtbot.waitUntil(lambda: session.model.step > 1, timeout=WAIT_MS)
     live = live_page(window)
-    qtbot.mouseClick(live.stop, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(live.header.stop, Qt.MouseButton.LeftButton)
     assert "Stop this run?" in banner_text(window)
     buttons = {b.accessibleName(): b for b in live.notice.findChildren(QPushButton)}
     assert live.notice.window().focusWidget() is buttons["Keep training"]
     qtbot.mouseClick(buttons["Keep training"], Qt.MouseButton.LeftButton)
     assert banner_text(window) == ""
     assert not session.model.stop_asked
-    qtbot.mouseClick(live.stop, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(live.header.stop, Qt.MouseButton.LeftButton)
     buttons = {b.accessibleName(): b for b in live.notice.findChildren(QPushButton)}
     with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
         qtbot.mouseClick(buttons["Stop and save"], Qt.MouseButton.LeftButton)
@@ -197,7 +197,7 @@ def test_a_killed_trainer_shows_the_crashed_face(
     qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
     assert "The trainer crashed" in banner_text(window)
     assert "kept" in banner_text(window)
-    assert live_page(window).chip.text == "Crashed"
+    assert live_page(window).header.chip.text == "Crashed"
 
 
 def test_a_failure_shows_sentence_and_hint_and_hides_the_detail(window: Window, qtbot: QtBot, tmp_path: Path):
@@ -223,9 +223,9 @@ def test_a_run_left_in_the_background_is_paused_and_stopped_from_a_window_that_o
         session, live = window.session, window.run_place.live
         assert session is not None
         qtbot.waitUntil(lambda: session.model.step > 0, timeout=WAIT_MS)
-        qtbot.mouseClick(live.pause, Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda: live.chip.text == "Paused", timeout=WAIT_MS)
-        assert live.pause.accessibleName() == "Go on" and not live.save.isEnabled()
+        qtbot.mouseClick(live.header.pause, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: live.header.chip.text == "Paused", timeout=WAIT_MS)
+        assert live.header.pause.accessibleName() == "Go on" and not live.header.save.isEnabled()
         session.stop()
         messages, code = child.finish()
         assert code == 0 and isinstance(messages[-1], Stopped)
@@ -243,7 +243,7 @@ def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_
         "GPU 0 RTX 4070 Ti SUPER",
         "GPU 1 RTX 3060",
     ]
-    assert "Smoothed loss" in live.chart.accessibleDescription()
+    assert "Smoothed loss" in live.loss.chart.accessibleDescription()
 
 
 def test_a_folder_that_holds_no_run_is_said_in_a_banner(window: Window, tmp_path: Path):

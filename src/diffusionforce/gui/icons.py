@@ -140,8 +140,9 @@ def pixmap(name: str, colour: str, size: int) -> QPixmap:
     return result
 
 
+@functools.lru_cache(maxsize=512)
 def icon(name: str, colour: str, disabled_colour: str) -> QIcon:
-    """Return an icon for a button, with its look while disabled."""
+    """Return an icon for a button, with its look while disabled. Forms show the same one on every line."""
     result = QIcon()
     result.addPixmap(pixmap(name, colour, 16))
     result.addPixmap(pixmap(name, disabled_colour, 16), QIcon.Mode.Disabled)

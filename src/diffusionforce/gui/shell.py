@@ -23,6 +23,7 @@ from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
 from diffusionforce.gui.system_notice import SystemNotice
 from diffusionforce.gui.widgets.focus import FocusTracker
+from diffusionforce.gui.widgets.tab_order import move_focus
 from diffusionforce.job import Job
 from diffusionforce.rig import RigReport
 from diffusionforce.runs import QueuedRun
@@ -178,7 +179,9 @@ class Window(QWidget):
         self.places.setCurrentWidget(page)
         page.shown()
         self.show_line()
-        self.setFocus()
+        here = QApplication.focusWidget()
+        if here is None or not self.sidebar.isAncestorOf(here):  # Who goes through the places with keys stays there.
+            self.setFocus()
 
     def start_run(self, job: Job) -> None:
         """Start a trainer and show its run; a place for it that cannot be made is said in a banner."""
@@ -258,7 +261,7 @@ class Window(QWidget):
         share = words.percent(model.share) if going else ""
         self.sidebar.set_badge("run", share, tone="warn" if model.is_paused else "ok")
         self.show_line()
-        self.setWindowTitle(f"{share} · {self.session.title} · DiffusionForce" if share else "DiffusionForce")
+        self.setWindowTitle(strip_words.window_title(self.session.title, model))
 
     def show_line(self) -> None:
         """Say in the strip what goes on: the run of the window, or whether the plan could start."""
@@ -371,6 +374,10 @@ class Window(QWidget):
         if "rig" in self._built:
             cast("RigPage", self._built["rig"]).let_go()
         super().closeEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Go through the window with Tab as it is laid out."""
+        return move_focus(self, forward=forward) or super().focusNextPrevChild(forward)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Close the top message with Esc."""

@@ -62,6 +62,9 @@ class Sidebar(QFrame):
     def choose(self, key: str) -> None:
         """Mark a place without reporting it."""
         self._items[key].setChecked(True)
+        for name, item in self._items.items():
+            # One stop for Tab; from there the arrow keys go on. Qt sees to that only where somebody clicked.
+            item.setFocusPolicy(Qt.FocusPolicy.TabFocus if name == key else Qt.FocusPolicy.NoFocus)
 
     def item(self, key: str) -> NavItem:
         """Return the item of a place."""

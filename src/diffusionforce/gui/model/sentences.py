@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _BOUNDARY = r"[.!?] [A-Z“\d]|\n"
-# What may be filled into a pattern of few words: an amount or a card, so that no name of the user's is taken for a sentence.
+# What may be filled into a pattern of few words: an amount or a card, so that no name of the user's is one.
 _AMOUNT = rf"((?:GPU |[~±<–-])?[\d–](?:(?!{_BOUNDARY}).)*?)"
 # What may be filled into other patterns: anything within a sentence; where it is glued to what is before, or nothing.
 _ANYTHING = rf"((?:(?!{_BOUNDARY}).)+?)"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from diffusionforce.gui.model import words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.plan_checks import Standing
 from diffusionforce.gui.model.run_model import RunModel
@@ -52,6 +53,14 @@ def of_run(title: str, model: RunModel, *, compact: bool) -> StripLine:
     if model.phase != "training":
         doing = _lowered(tr(model.phase_words))
     return StripLine(icon=icon, tone=tone, name=title, state=f"{doing} · {left}" if left else doing)
+
+
+def window_title(title: str, model: RunModel) -> str:
+    """Return the title of the window, which the taskbar shows: how far a run is that goes on, and which."""
+    if model.outcome is not None or not model.step:
+        return "DiffusionForce"
+    waits = f" {tr('Paused').lower()}" if model.is_paused else ""
+    return f"{words.percent(model.share)}{waits} · {title} · DiffusionForce"
 
 
 def _lowered(text: str) -> str:

@@ -1,8 +1,13 @@
-"""The form of a profile: a card for each table, fields in columns, and what is rarely changed folded under Advanced."""
+"""The form of a profile: a card for each table, fields in columns, and what is rarely changed folded under Advanced.
 
+A field costs some milliseconds, and there are fifty. So they are built a few at a time, between two turns of the event
+loop, from the top of the page down; what is on its way comes within the time in which one looks.
+"""
+
+import time
 from collections.abc import Iterator, Mapping
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
@@ -21,6 +26,8 @@ from diffusionforce.wire.forecast import Forecast
 COLUMNS = 3
 # Below this width three columns leave no room for the words under a field.
 NARROW_PX = 620
+BUILD_S = 0.012
+"""For building fields within one turn of the event loop; placing them takes about as long again."""
 
 
 class FieldGrid(QGridLayout):
@@ -58,6 +65,9 @@ class ProfileForm(QWidget):
         boxes: The fields that were built. The advanced ones are three of four, and built when somebody unfolds them.
     """
 
+    completed = Signal()
+    """Every field that is to be in sight is built."""
+
     edited = Signal(str, str)
     left = Signal(str)
     reset_asked = Signal(str)
@@ -89,6 +99,8 @@ class ProfileForm(QWidget):
         self._advanced = self._advanced_card()
         self.nothing = Empty("search", "No setting is called that", "Try another word: lr, vram, cfg, seed.")
         self.nothing.hide()
+        self._builder = QTimer(self)
+        self._builder.timeout.connect(self._build_some)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
@@ -150,10 +162,43 @@ class ProfileForm(QWidget):
         self.fold.setAccessibleName(tr("Hide the advanced settings") if shown else tr("Show the advanced settings"))
         self._arrange()
 
+    @property
+    def _is_open(self) -> bool:
+        return self.fold.isChecked() or bool(self._wanted)
+
+    def _found(self) -> list[SettingField]:
+        """Return the settings that are looked for; all where nothing is."""
+        return [field for field in self._fields.values() if not self._wanted or field.matches(self._wanted)]
+
+    def _to_show(self) -> list[str]:
+        return [field.name for field in self._found() if field.words.essential or self._is_open]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every field that is to be in sight is built."""
+        return all(name in self.boxes for name in self._to_show())
+
+    def _build_some(self) -> None:
+        """Build the next fields, for a while."""
+        end_s = time.perf_counter() + BUILD_S
+        lacking = [name for name in self._to_show() if name not in self.boxes]
+        for name in lacking:
+            self._box(name)
+            if time.perf_counter() > end_s:
+                break
+        self._arrange()
+        if self.is_complete:
+            self.completed.emit()
+
     def _arrange(self) -> None:
-        found = [field for field in self._fields.values() if not self._wanted or field.matches(self._wanted)]
-        is_open = self.fold.isChecked() or bool(self._wanted)
-        shown = {field.name: self._box(field.name) for field in found if field.words.essential or is_open}
+        """Place the fields that are built, and have those built that lack."""
+        found, is_open = self._found(), self._is_open
+        wanted = self._to_show()
+        shown = {name: self.boxes[name] for name in wanted if name in self.boxes}
+        if len(shown) < len(wanted):
+            self._builder.start(0)
+        else:
+            self._builder.stop()
         for name, box in self.boxes.items():
             box.setVisible(name in shown)
         for section in SECTIONS:

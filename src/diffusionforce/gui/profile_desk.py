@@ -1,0 +1,197 @@
+"""Knows the profiles and what is typed into them, and does what is asked to their files on a thread."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from diffusionforce.errors import UserError
+from diffusionforce.gui import background
+from diffusionforce.gui.model import profile_shelf
+from diffusionforce.gui.model.profile_draft import ProfileDraft
+from diffusionforce.gui.model.profile_shelf import Imported, ShelfItem
+from diffusionforce.gui.preferences import Preferences
+
+_T = TypeVar("_T")
+FIRST = "pocket-demo"
+KEEP_MS = 800
+
+
+class ProfileDesk(QObject):
+    """The profiles on disk, each with a draft, and the one that is wanted in sight.
+
+    Attributes:
+        items: The profiles that were read; empty before the first reading.
+    """
+
+    read = Signal()
+    """The files were read anew."""
+    duplicated = Signal()
+    deleted = Signal(object, object)
+    """The `ShelfItem` that was deleted, and where its file lies aside."""
+    exported = Signal(str)
+    imported = Signal(object)
+    failed = Signal(UserError)
+
+    def __init__(self, preferences: Preferences, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._preferences = preferences
+        self.items: tuple[ShelfItem, ...] = ()
+        self._wanted = preferences.text("profiles/open") or FIRST
+        self._drafts: dict[str, ProfileDraft] = {}
+        self._later = QTimer(self)
+        self._later.setSingleShot(True)
+        self._later.setInterval(KEEP_MS)
+        self._later.timeout.connect(self.keep)
+
+    @property
+    def wanted(self) -> str:
+        """Name of the profile to show: the one that was asked for, or one that there is."""
+        known = [item.name for item in self.items]
+        return next((name for name in (self._wanted, FIRST) if name in known), known[0] if known else self._wanted)
+
+    def want(self, name: str) -> None:
+        """Ask for a profile, which may not have been read yet."""
+        self._wanted = name
+        self._preferences.set_text("profiles/open", name)
+
+    def item(self, name: str) -> ShelfItem | None:
+        """Return a profile by its name."""
+        return next((item for item in self.items if item.name == name), None)
+
+    def draft(self, name: str) -> ProfileDraft | None:
+        """Return the draft of a profile; None where it cannot be read."""
+        return self._drafts.get(name)
+
+    @property
+    def edited(self) -> set[str]:
+        """Names of the profiles with changes that are not saved."""
+        return {name for name, draft in self._drafts.items() if draft.edited}
+
+    def look(self, *, then: str = "") -> None:
+        """Read the files; the command line or an editor may have changed them. `then` is the profile to show."""
+        self._wanted = then or self._wanted
+        background.run(self, profile_shelf.read_shelf, done=self._on_shelf, failed=self.failed.emit)
+
+    def _on_shelf(self, items: tuple[ShelfItem, ...]) -> None:
+        self.items = items
+        self._update_drafts()
+        self.read.emit()
+
+    def _update_drafts(self) -> None:
+        """Give every profile a draft: as it is on disk, with the edits that an earlier window did not save."""
+        kept = self._kept_texts()
+        engines = profile_shelf.engines_by_family(self.items)
+        builtin = {item.name: item.profile for item in self.items if not item.is_own}
+        drafts: dict[str, ProfileDraft] = {}
+        for item in self.items:
+            if item.profile is None:
+                continue
+            draft = self._drafts.get(item.name)
+            if draft is None:
+                draft = ProfileDraft(item.profile, original=builtin.get(item.profile.based_on), engines=engines)
+                draft.restore(kept.get(item.name, {}) if item.is_own else {})
+            elif draft.saved != item.profile:
+                texts = draft.kept_texts
+                draft.begin(item.profile)
+                draft.restore(texts)
+            drafts[item.name] = draft
+        self._drafts = drafts
+
+    def _kept_texts(self) -> dict[str, dict[str, str]]:
+        try:
+            kept = json.loads(self._preferences.text("profiles/drafts") or "{}")
+        except ValueError:
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def keep_soon(self) -> None:
+        """Write down what is not saved when nothing more is typed."""
+        self._later.start()
+
+    def keep(self) -> None:
+        """Write down what is not saved, for the next start of the window."""
+        self._later.stop()
+        kept = {name: draft.kept_texts for name, draft in self._drafts.items() if draft.edited}
+        self._preferences.set_text("profiles/drafts", json.dumps(kept))
+
+    def _do(self, work: Callable[[], _T], done: Callable[[_T], object]) -> None:
+        """Do something with files on a thread."""
+        background.run(self, work, done=done, failed=self.failed.emit)
+
+    def save(self, name: str, *, then: Callable[[], object]) -> None:
+        """Save what was typed into a profile, and then do something."""
+        draft = self.draft(name)
+        if draft is None or draft.profile is None:
+            return
+        profile = draft.profile
+
+        def on_saved(_nothing: None) -> None:
+            if draft.profile == profile:
+                draft.mark_saved()
+            self.keep()
+            then()
+            self.look()
+
+        self._do(lambda: profile_shelf.save(name, profile), on_saved)
+
+    def duplicate(self, name: str) -> None:
+        """Make a copy of a profile that is the user's to change, and show it."""
+        item = self.item(name)
+        if item is None or item.profile is None:
+            return
+
+        def on_done(new: str) -> None:
+            self.duplicated.emit()
+            self.look(then=new)
+
+        self._do(lambda: profile_shelf.duplicate(item), on_done)
+
+    def rename(self, name: str, title: str) -> None:
+        """Give an own profile another title, and with it another file name."""
+        item = self.item(name)
+        if item is None or not item.is_own:
+            return
+        draft = self.draft(name)
+        texts = draft.kept_texts if draft is not None else {}
+
+        def on_done(new: str) -> None:
+            kept = {**self._kept_texts(), new: texts}
+            self._preferences.set_text("profiles/drafts", json.dumps(kept))
+            self._drafts.pop(name, None)
+            self.look(then=new)
+
+        self._do(lambda: profile_shelf.rename(item, title), on_done)
+
+    def delete(self, name: str) -> None:
+        """Lay the file of an own profile aside."""
+        item = self.item(name)
+        if item is None or not item.is_own:
+            return
+
+        def on_done(aside: Path) -> None:
+            base = item.profile.based_on if item.profile is not None else ""
+            self.deleted.emit(item, aside)
+            self.look(then=base if self.item(base) is not None and name == self._wanted else "")
+
+        self._do(lambda: profile_shelf.delete(item), on_done)
+
+    def restore(self, aside: Path) -> None:
+        """Bring back what was deleted."""
+        self._do(lambda: profile_shelf.restore(aside), lambda name: self.look(then=name))
+
+    def export_to(self, item: ShelfItem, path: Path) -> None:
+        """Write a profile to a file."""
+        target = path if path.suffix else path.with_suffix(".toml")
+        self._do(lambda: profile_shelf.export(item, target), lambda _nothing: self.exported.emit(str(target)))
+
+    def bring(self, path: Path) -> None:
+        """Import a profile file."""
+
+        def on_done(imported: Imported) -> None:
+            self.imported.emit(imported)
+            self.look(then=imported.name)
+
+        self._do(lambda: profile_shelf.import_file(path), on_done)

@@ -27,6 +27,13 @@ def intake_of(profile: Profile) -> Intake:
     return Intake(
         frames_per_second=fps,
         num_frames=num_frames if fps else 0,
-        controls=next((use for start, use in _CONTROLS.items() if family.startswith(start)), "ignored"),
+        controls=_controls_of(family),
         max_controls=1 if family.startswith(_ONE_CONTROL) else 0,
     )
+
+
+def _controls_of(family: str) -> Controls:
+    for start, use in _CONTROLS.items():
+        if family.startswith(start):
+            return use
+    return "ignored"

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from diffusionforce.datasets.captions import CAPTION_SUFFIX, Caption, read_caption, without_odd_characters
+from diffusionforce.datasets.captions import CAPTION_SUFFIX, Caption, read_caption
 from diffusionforce.datasets.controls import Pairing
 from diffusionforce.datasets.intake import Intake, frames_at
 from diffusionforce.datasets.looking import SUFFIXES, Look
@@ -174,7 +174,7 @@ class FolderJudge:
         if caption.encoding != "utf-8" or caption.has_mark:
             how = caption.encoding if caption.encoding != "utf-8" else "UTF-8 with a mark"
             self.tell("caption_encoding", path, note=f"Caption is {how}", related=(self._captions[path.stem].name,))
-        elif caption.has_odd_characters and without_odd_characters(caption.text) != caption.text:
+        elif caption.has_odd_characters:
             related = (self._captions[path.stem].name,)
             self.tell("caption_characters", path, note="Unseen characters in the caption", related=related)
         return True

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from diffusionforce.datasets.looking import Look
 from diffusionforce.job import write_whole
 
-VERSION = 1
+VERSION = 2
 """Changes with what is seen in a picture, so that older files are not believed."""
 MAX_FOLDERS = 64
 

@@ -15,6 +15,8 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 from diffusionforce.errors import DatasetError
 
 MAX_PIXELS = 250_000_000
+# Pillow refuses less than that by itself; sizes are looked at here before anything is decoded.
+Image.MAX_IMAGE_PIXELS = None
 BACKGROUND = (255, 255, 255)
 # Orientations of the EXIF standard from this one on lie on their side.
 FIRST_SIDEWAYS = 5
@@ -78,8 +80,6 @@ def _opened(path: Path, read: Callable[[Image.Image], _Result]) -> _Result:
             return read(picture)
     except UnidentifiedImageError:
         raise DatasetError(f"{path.name} is not a picture that can be read.", hint="Save it as PNG or JPEG.") from None
-    except Image.DecompressionBombError:
-        raise DatasetError(f"{path.name} has too many pixels.", hint="Make it smaller.") from None
     except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
         # The exceptions that Pillow's decoders raise for damaged files.
         raise DatasetError(

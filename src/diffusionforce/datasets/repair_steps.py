@@ -41,8 +41,10 @@ class RepairJob:
         self._move(path, name)
 
     def _move(self, path: Path, name: str) -> None:
-        # A control picture lies in a folder of its own, perhaps elsewhere.
-        before = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        if not path.is_relative_to(self.root):
+            raise DatasetError(f"{path.name} lies in another folder.", hint="Repair that folder.")
+        # Control pictures lie in a folder of their own within this one.
+        before = path.relative_to(self.root).as_posix()
         self._note(now=name, before=before)
         path.rename(self.root / name)
         self.done.moved.append((before, name))

@@ -21,7 +21,7 @@ from diffusionforce.gui.model.caption_book import CaptionBook, Change
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
 from diffusionforce.gui.model.profile_view import ProfileView
-from diffusionforce.gui.repair_bench import CHOSEN, RepairBench, Repairs
+from diffusionforce.gui.repair_bench import CHOSEN, RepairBench, Repairs, by_folder
 
 
 class DatasetDesk(QObject):
@@ -209,9 +209,6 @@ class DatasetDesk(QObject):
         if not self.can_repair:
             return
         chosen = [(row, finding) for row, finding in zip(line.rows, line.findings, strict=True) if only in (None, row)]
-        by_folder: dict[Path, list[FileFinding]] = {}
-        for row, finding in chosen:
-            by_folder.setdefault(row.folder, []).append(finding)
         self.is_repairing = True
         label = f"{line.kind.action}: {words.count(len(chosen), 'file')}"
         asked = self._asked
@@ -225,7 +222,7 @@ class DatasetDesk(QObject):
 
         self._bench.repair(
             line.kind.repair,
-            by_folder,
+            by_folder(chosen),
             action=label,
             caption=self.trigger,
             done=done,

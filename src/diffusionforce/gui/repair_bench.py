@@ -1,6 +1,6 @@
 """Repairs of a dataset and their undoing, done on a thread and answered on the window's own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from diffusionforce.datasets.kinds import Kind
 from diffusionforce.datasets.records import FileFinding
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
+from diffusionforce.gui.model.dataset_row import Row
 
 CHOSEN = Kind(
     key="chosen",
@@ -33,6 +34,22 @@ class Repairs:
 
     folders: tuple[Path, ...]
     problems: tuple[str, ...]
+
+
+def by_folder(found: Iterable[tuple[Row, FileFinding]]) -> dict[Path, list[FileFinding]]:
+    """Return findings by the folder whose files are to be moved.
+
+    That is the folder of the dataset, except for control pictures in a folder of the user's choice: what is set aside
+    there is kept there, too.
+    """
+    folders: dict[Path, list[FileFinding]] = {}
+    for row, finding in found:
+        moved = Path(finding.related[0] if finding.what == "control_broken" else finding.name)
+        folder = row.folder
+        if moved.is_absolute():
+            folder, finding = moved.parent, finding.model_copy(update={"name": moved.name, "related": (moved.name,)})
+        folders.setdefault(folder, []).append(finding)
+    return folders
 
 
 class RepairBench(QObject):

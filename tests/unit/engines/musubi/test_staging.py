@@ -1,12 +1,15 @@
 """A dataset laid out for the engine: what goes into which of its datasets, and at which size."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import tomli_w
 from PIL import Image
-from tests.support.broken_dataset import clip
+from tests.support.broken_dataset import clear, clip, save, turned
 from tests.support.jobs import picture_folder
 
 from diffusionforce.datasets import read_folder
@@ -58,6 +61,40 @@ def test_how_often_a_folder_counts_prepares_nothing_anew(both: Path) -> None:
     assert [list(source.key_parts()) for source in staged(both, Intake())] == before
     write_set(both, DatasetSet(title="Both", folders=(folders[0], folders[1].model_copy(update={"width": 128}))))
     assert [list(source.key_parts()) for source in staged(both, Intake())] != before
+
+
+def test_a_picture_that_was_changed_in_place_is_prepared_anew(tmp_path: Path) -> None:
+    # Symptom: engines name what they prepare by the file's name and size, and train on the picture of before.
+    root = picture_folder(tmp_path / "pictures")
+    before = [list(source.key_parts()) for source in staged(root, Intake())]
+    Image.new("RGB", (64, 64), (255, 255, 255)).save(root / "0.png")
+    assert [list(source.key_parts()) for source in staged(root, Intake())] != before
+
+
+def test_pictures_that_engines_take_the_wrong_way_are_handed_over_right(tmp_path: Path) -> None:
+    root = tmp_path / "pictures"
+    root.mkdir()
+    turned(save(root / "a.jpg", 1, size=(300, 200)))
+    clear(save(root / "b.png", 2))
+    Image.fromarray(np.linspace(0, 65535, 64 * 64).reshape(64, 64).astype(np.uint16)).save(root / "c.png")
+    (root / "c.txt").write_bytes("a mark".encode("utf-8-sig"))
+    (source,) = staged(root, Intake())
+    source.lay_out(tmp_path / "0")
+    pictures = [Image.open(tmp_path / "0" / f"0000{number}.png") for number in range(3)]
+    assert [picture.mode for picture in pictures] == ["RGB"] * 3
+    assert pictures[0].size == (200, 300)
+    assert pictures[1].getpixel((0, 0)) == (255, 255, 255)
+    low, high = pictures[2].convert("L").getextrema()
+    assert (low, high) == (0, 255)
+    assert (tmp_path / "0" / "00002.txt").read_bytes() == b"a mark"
+
+
+@pytest.mark.parametrize("name", ["[sks] girl", "it's 100%", 'tr"ain', r"C:\train\new", "日本 🦊"])
+def test_odd_folders_reach_the_engine_as_they_are_called(tmp_path: Path, name: str) -> None:
+    (source,) = staged(picture_folder(tmp_path / "pictures"), Intake())
+    table = source.table(tmp_path / name)
+    read = tomllib.loads(tomli_w.dumps({"datasets": [table]}))["datasets"][0]
+    assert read["image_directory"] == str(tmp_path / name)
 
 
 def read_folders(root: Path) -> tuple[SetFolder, ...]:

@@ -80,6 +80,7 @@ FROM_THE_CHILD = (
     "trainer/endings.py",
     "trainer/forecasting/joining.py",
     "trainer/forecasting/rigs.py",
+    "trainer/forecasting/side_calls.py",
     "trainer/forecasting/smaller.py",
     "ugpum/causes.py",
     "ugpum/planner.py",

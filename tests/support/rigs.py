@@ -99,7 +99,7 @@ def speed_test() -> SpeedTest:
         )
 
     return SpeedTest(
-        measured_at="2026-11-12T18:00:00+00:00",
+        measured_at="2026-11-12T11:00:00+00:00",
         seconds=41.0,
         torch="2.13.0+cu130",
         devices=(

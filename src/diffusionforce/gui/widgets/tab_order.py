@@ -39,7 +39,8 @@ def _stops(widget: QWidget) -> Iterator[QWidget]:
 def _parts(widget: QWidget) -> Iterator[QWidget]:
     if isinstance(widget, QStackedWidget):
         current = widget.currentWidget()
-        yield from [current] if current is not None else []
+        if current is not None:
+            yield current
     elif isinstance(widget, QScrollArea):
         yield widget.widget()
     elif (layout := widget.layout()) is not None:

@@ -19,7 +19,9 @@ from diffusionforce.engines.musubi.training import chain_of
 from diffusionforce.errors import EngineError, NotForecastError, ProfileError, UserError
 from diffusionforce.job import Job, builtin_profiles, changed, read_profile
 from diffusionforce.pipeline.tracer.hollow import HollowMode, is_hollow
-from diffusionforce.pipeline.tracer.trace import Subject, trace_sampling, trace_training
+from diffusionforce.pipeline.tracer.memory import StorageCounter
+from diffusionforce.pipeline.tracer.standins import CardKernels, autocast_for_cards
+from diffusionforce.pipeline.tracer.trace import Subject, trace_call, trace_sampling, trace_training
 
 FAMILY = "wan2.1-t2v-14b"
 SMALL_WIDTHS: dict[str, Any] = {"width": 256, "feed_forward_width": 512, "num_heads": 4, "num_blocks": 4}
@@ -231,6 +233,28 @@ def test_a_wan_that_continues_a_picture_is_given_it(family: str, monkeypatch: py
     # Only the older one has layers for what the image encoder says, each with a LoRA.
     rise = continued.kinds[0].part.trained_bytes - plain.kinds[0].part.trained_bytes
     assert (rise > 0) == (image_bytes > 0)
+
+
+@needs_engine
+@pytest.mark.parametrize("family", ["wan2.1-i2v-14b", "wan2.2-i2v-a14b", *(one[0] for one in SMALL_SIZES.values())])
+def test_a_trace_counts_what_the_model_holds_with_contents(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(f"diffusionforce.engines.musubi.traced.{TRACED[family]}")
+    if TRACED[family] == "wan":
+        monkeypatch.setitem(wan.SHAPES, family, replace(wan.SHAPES[family], **SMALL_WIDTHS))
+    else:
+        monkeypatch.setattr(module, "SIZES", SMALL_SIZES[TRACED[family]][1])
+    wanted = use(width=64, height=64, num_frames=5)
+    subject = module.sampling_subject(family, wanted, source=open_engine())
+    traced = trace_call(subject.make_model, subject.make_batch, subject.run)
+    model, batch, counter = subject.make_model(), subject.make_batch(torch.device("cpu")), StorageCounter()
+    tables = [value for part in model.modules() for value in vars(part).values() if isinstance(value, torch.Tensor)]
+    for tensor in [*model.parameters(), *model.buffers(), *tables, batch.latents, batch.timesteps, *batch.text]:
+        counter.note(tensor)
+    before = counter.live
+    with autocast_for_cards(), counter, CardKernels(), torch.no_grad():
+        result = subject.run(model, batch)
+    assert result.shape == batch.latents.shape
+    assert counter.peak - before == pytest.approx(traced.peak_bytes, rel=0.001)
 
 
 @needs_engine

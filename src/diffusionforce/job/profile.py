@@ -93,12 +93,23 @@ class TrainingSettings(Section):
     gradient_checkpointing: bool = Field(
         default=False, description="Recompute activations in the backward pass: less memory, about a third more time."
     )
+    cuda_graphs: bool = Field(
+        default=False,
+        description="Experimental: replay the blocks on the cards from captured CUDA graphs. Faster where the cards wait "
+        "for the processor, at the price of memory. Needs gradient_checkpointing.",
+    )
     seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of everything random in the run.")
 
     @model_validator(mode="after")
     def _warmup_ends_before_the_run(self) -> "TrainingSettings":
         if self.warmup_steps > self.steps:
             raise ValueError(f"warmup_steps ({self.warmup_steps}) is larger than steps ({self.steps})")
+        return self
+
+    @model_validator(mode="after")
+    def _graphs_recompute(self) -> "TrainingSettings":
+        if self.cuda_graphs and not self.gradient_checkpointing:
+            raise ValueError("cuda_graphs needs gradient_checkpointing: what is replayed is recomputed")
         return self
 
 
@@ -123,7 +134,11 @@ class DatasetSettings(Section):
 class SampleSettings(Section):
     """Samples (previews) made before, during and after training."""
 
-    prompts: Texts = Field(default=(), max_length=64, description="Prompts, one sample each.")
+    prompts: Texts = Field(
+        default=(),
+        max_length=64,
+        description="Prompts, one sample each; {trigger} in one stands for the word that calls the subject.",
+    )
     every_steps: int = Field(default=0, ge=0, description="Steps between sample passes; 0 makes them at the end only.")
     before_training: bool = Field(default=True, description="Also make samples at step 0, to compare with.")
     num_steps: int = Field(default=25, ge=1, le=1000, description="Denoising steps of one sample.")
@@ -216,6 +231,13 @@ class Profile(Section):
     devices: DeviceSettings = DeviceSettings()
     memory: MemorySettings = MemorySettings()
     advanced: Advanced = Field(default={}, description="Options of the musubi engine, by the names that it has.")
+
+    @property
+    def num_samples(self) -> int:
+        """Samples of a whole run: every prompt before training, every so many steps, and at the end."""
+        every, steps = self.samples.every_steps, self.training.steps
+        passes = self.samples.before_training + ((steps - 1) // every if every else 0) + 1
+        return passes * len(self.samples.prompts)
 
     @model_validator(mode="after")
     def _only_musubi_has_options(self) -> "Profile":

@@ -90,6 +90,7 @@ def test_integers_may_stand_for_fractions_and_lists_for_prompts(tmp_path: Path):
         ({"old": "steps = 3", "new": "steps = -1"}, "training.steps is -1: write 1 or more"),
         ({"old": "steps = 3", "new": "steps = 3\nlearning_rate = inf"}, "training.learning_rate is inf"),
         ({"old": "steps = 3", "new": "steps = 3\nwarmup_steps = 4"}, "warmup_steps (4) is larger than steps (3)"),
+        ({"old": "steps = 3", "new": "steps = 3\ncuda_graphs = true"}, "cuda_graphs needs gradient_checkpointing"),
         ({"old": 'engine = "pocket"', "new": 'engine = "warp"'}, "model.engine is 'warp': write 'pocket' or"),
         ({"old": "schema_version = 1", "new": "schema_version = 2"}, "schema_version is 2: write 1"),
         ({"extra": "[dataset]\nwidth = 100"}, "dataset.width is 100: write a multiple of 16"),

@@ -104,6 +104,7 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         sampling_words=_size_words(sampled),
         sampling_passes=_passes(profile),
         kinds=("split",) if family in _WITH_EXPERTS else KINDS,
+        graphs=profile.training.cuda_graphs,
         ram_bytes=_PROCESS_BYTES + _waiting_bytes(model),
         notes=(*_about_controls(sources, family=model), *_about_advanced(profile)),
     )

@@ -175,6 +175,7 @@ class Training:
             paged=plan.paged if plan is not None else frozenset(),
             num_slots=tuple(one.num_slots for one in plan.devices) if plan is not None else (),
             num_aside=decoding.num_aside,
+            graphs=self.job.profile.training.cuda_graphs,
             contexts=self.contexts,
         )
 

@@ -36,6 +36,7 @@ def check_job(job: Job) -> None:
     sampling = profile.training.timestep_sampling
     _require(sampling == "logit_normal", "training.timestep_sampling", sampling, "logit_normal")
     _require(profile.samples.num_frames == 1, "samples.num_frames", profile.samples.num_frames, "1 (pictures)")
+    _require(not profile.training.cuda_graphs, "training.cuda_graphs", True, "false")
     config = check_weights(weights_path(job))
     rank = profile.lora.rank
     _require(rank <= config.width, "lora.rank", rank, f"{config.width} or less, the width of the model")

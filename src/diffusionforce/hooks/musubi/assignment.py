@@ -123,6 +123,8 @@ class Assignment:
     """For each device the paged blocks that it can hold at a time; empty: a usual number."""
     num_aside: tuple[int, ...] = ()
     """For each device the blocks that step aside while samples are made; empty: none."""
+    graphs: bool = False
+    """Whether blocks that stay on their card are replayed from captured graphs."""
     contexts: Sequence[Callable[[], AbstractContextManager[Any]]] = ()
     """Further thread-local state of a micro-batch."""
 

@@ -11,6 +11,7 @@ from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.pager.pager import DEFAULT_SLOTS, CardPaging, Pager
 from diffusionforce.pipeline.pager.slots import visits_of
 from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.recompute.graphs import BlockGraphs
 from diffusionforce.pipeline.schedule.ticks import Op
 
 
@@ -40,15 +41,17 @@ class BlockRouting(EngineTrainer):
         # The pager lies innermost, so that it sees the blocks' calls when they are made.
         self._pager = pager = Pager(blocks, list(_cards(assignment)))
         self.order_of(assignment.num_pieces * args.gradient_accumulation_steps)
+        graphs = BlockGraphs() if assignment.graphs else None
         executor = StepExecutor(
             blocks,
             assignment.placement,
             recompute=args.gradient_checkpointing,
+            graphs=graphs,
             contexts=assignment.contexts,
         )
         self.executor = executor.install()
         num_aside = assignment.num_aside or (0,) * len(assignment.placement.devices)
-        self.room = SampleRoom(pager, num_aside=num_aside, wrappers=[executor])
+        self.room = SampleRoom(pager, num_aside=num_aside, wrappers=[executor], graphs=graphs)
         assignment.listener.on_placed(model, blocks)
         return prepared
 

@@ -37,7 +37,8 @@ def walked(candidate: Candidate, layout: Layout, rig: Rig, *, graphs: bool = Fal
     footprint = candidate.variant.footprint
     if graphs:
         captured = replayed(footprint)
-        footprint = captured.footprint
+        # Blocks that are paged run without graphs, in the room in which everything else works.
+        footprint = footprint if layout.paged else captured.footprint
         constants = tuple(a + b for a, b in zip(constants, captured.held(layout, len(constants)), strict=True))
     return forecast_training(footprint, layout, constant_bytes=constants)
 
@@ -88,7 +89,11 @@ class Judge:
         shares = [_share(stage, layout, card) for card, stage in zip(placing.cards, candidate.stages, strict=True)]
         step_s = modelled_step(costs, cut, shares).step_s
         # The clock of one card has a tail between forward and backward only.
-        return max(step_s, variant.num_microbatches * variant.host_s) + variant.between_steps_s
+        host_s = variant.num_microbatches * variant.host_s
+        if self.graphs and variant.footprint.block_launches:
+            # A replay is one launch.
+            host_s *= sum(blocks[one].launches for one in layout.paged) / variant.footprint.block_launches
+        return max(step_s, host_s) + variant.between_steps_s
 
     def _card_costs(self, candidate: Candidate, card: int) -> CardCosts:
         """The seconds of each block, in proportion to its operations."""

@@ -51,6 +51,20 @@ def test_no_step_is_shorter_than_the_host_takes_to_issue_it() -> None:
     assert step_s(40.0) == pytest.approx(40.0 * split.variant.num_microbatches)
 
 
+def test_with_graphs_the_processor_starts_the_kernels_of_paged_blocks_alone() -> None:
+    def step_s(kind: str, *, graphs: bool, host_s: float = 40.0) -> float:
+        one = candidates()[kind]
+        footprint = replace(WAN_14B, kinds=tuple(replace(kind, launches=600) for kind in WAN_14B.kinds))
+        slow = replace(one, variant=replace(one.variant, footprint=footprint, host_s=host_s))
+        return Judge(rig=rig_imagined(RIG), graphs=graphs)(slow).step_s
+
+    all_s = 40.0 * candidates()["split"].variant.num_microbatches
+    assert step_s("split", graphs=False) == pytest.approx(all_s)
+    assert step_s("split", graphs=True) == step_s("split", graphs=False, host_s=0.0)
+    share = len(candidates()["split + swap"].paged) / 40
+    assert step_s("split + swap", graphs=True) == pytest.approx(share * all_s, rel=0.05)
+
+
 def test_blocks_without_counted_operations_take_equal_time() -> None:
     variant = Variant(
         weights="bf16", num_microbatches=2, footprint=equal_blocks(8, weights=1 << 20), block_s=(1.0, 1.0)

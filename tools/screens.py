@@ -289,6 +289,28 @@ def _gallery_empty(window: Window, runs: dict[str, Path]) -> None:
     os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"].parents[1])
 
 
+def _compare_near(window: Window, runs: dict[str, Path]) -> None:
+    _compare(window, runs)
+    wait(SETTLE_MS)
+    slider = window.gallery.compare.slider
+    slider.zoom_by(3.0)
+
+
+def _past(question: str) -> Callable[[Window, dict[str, Path]], None]:
+    """Return what shows the history with a question about its newest run."""
+
+    def show(window: Window, _runs: dict[str, Path]) -> None:
+        window.go("history")
+        page = window.place("history")
+        assert isinstance(page, HistoryPage)
+        wait_until(lambda: bool(page.past_rows))
+        entries = page.past_rows[0].menu.actions()
+        # By place, because words are in the language of the window: the last deletes, the fourth from the end names.
+        entries[-1 if question == "delete" else -4].trigger()
+
+    return show
+
+
 def _history_empty(window: Window, runs: dict[str, Path]) -> None:
     os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"] / "nowhere")
     window.go("history")
@@ -446,6 +468,7 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "gallery-done": _gallery("done"),
     "gallery-large": _large,
     "gallery-compare": _compare,
+    "gallery-compare-near": _compare_near,
     "gallery-strip": _strip,
     "gallery-favourites": _favourites,
     "gallery-prompts": _prompts,
@@ -461,6 +484,8 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "datasets-clip": _dataset("clip"),
     "datasets-made-from": _dataset("made-from"),
     "history": _place("history"),
+    "history-delete": _past("delete"),
+    "history-notes": _past("notes"),
     "queue": _queue,
     "compare-runs": _compare_runs,
     "run-paused": _paused,

@@ -18,6 +18,7 @@ import translations
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "diffusionforce"
 IN_THE_WINDOW = (
     "gui/dataset_desk.py",
+    "gui/dataset_reading.py",
     "gui/model/again.py",
     "gui/model/comparison.py",
     "gui/model/dataset_library.py",
@@ -95,6 +96,7 @@ IN_THE_WINDOW = (
     "gui/widgets/device_card.py",
     "gui/widgets/line_chart.py",
     "gui/widgets/sample_grid.py",
+    "gui/widgets/shape_bars.py",
     "gui/widgets/timeline.py",
 )
 """Every sentence of these is translated."""

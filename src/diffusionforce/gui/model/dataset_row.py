@@ -10,6 +10,7 @@ from diffusionforce.datasets.kinds import Kind
 from diffusionforce.datasets.media_types import CLIP_SUFFIXES
 from diffusionforce.datasets.records import FileFacts, FileFinding, Group
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import tr
 
 TONES: dict[Group, str] = {"left_out": "err", "fix": "warn", "note": "info"}
 _MAX_NAMED = 2
@@ -114,11 +115,13 @@ class FindingLine:
         """Which files, and what it means."""
         names = [finding.name for finding in self.findings[:_MAX_NAMED]]
         more = len(self.findings) - len(names)
-        listed = ", ".join(names) + f" and {more:,} more" if more else " and ".join(names)
+        listed = ", ".join(names) + tr(f" and {more:,} more") if more else tr(" and ").join(names)
         first = self.findings[0]
         if len(self.findings) == 1 and first.related and first.note:
-            listed = f"{listed}: {first.note[0].lower()}{first.note[1:]}"
-        return f"{listed}. {self.kind.meaning}"
+            note = tr(first.note)
+            # Nouns of other languages keep their capital.
+            listed = f"{listed}: {note[0].lower()}{note[1:]}" if note == first.note else f"{listed}: {note}"
+        return f"{listed}. {tr(self.kind.meaning)}"
 
 
 def with_caption(row: Row, texts: Mapping[Path, str]) -> Row:

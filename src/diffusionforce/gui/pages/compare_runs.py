@@ -11,6 +11,7 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.model import comparison, words
 from diffusionforce.gui.model.comparison import ComparedRun
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -135,7 +136,7 @@ class CompareRunsPane(QWidget):
 
     def _fill_steps(self) -> None:
         self.steps.clear()
-        self.steps.addItem("Newest of each", None)
+        self.steps.addItem(tr("Newest of each"), None)
         for step in comparison.common_steps(self._runs):
             self.steps.addItem(step_words(step), step)
 

@@ -15,6 +15,7 @@ from diffusionforce.gui.model.caption_book import (
     removing,
     replacing,
 )
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import add, clear, column, holder, row
@@ -40,10 +41,10 @@ class BulkEdit(QWidget):
         self._pictures: Sequence[Path] = ()
         self.kind = QComboBox()
         self.kind.setAccessibleName("Edit")
-        self.kind.addItems([name for name, _ in EDITS])
+        self.kind.addItems([tr(name) for name, _ in EDITS])
         self.first, self.second = QLineEdit(), QLineEdit()
         self.second.setAccessibleName("Words to put in their place")
-        self.second.setPlaceholderText("Words to put in their place")
+        self.second.setPlaceholderText(tr("Words to put in their place"))
         self.summary = Label("", "small", wrap=True)
         self._preview = column(gap=6)
         self.apply = Button("Apply", "check")
@@ -72,7 +73,7 @@ class BulkEdit(QWidget):
 
     def _on_kind(self) -> None:
         index = self.kind.currentIndex()
-        self.first.setPlaceholderText(EDITS[index][1])
+        self.first.setPlaceholderText(tr(EDITS[index][1]))
         self.first.setAccessibleName(EDITS[index][1])
         self.second.setVisible(index == _REPLACE)
         if index == _TRIGGER and not self.first.text():

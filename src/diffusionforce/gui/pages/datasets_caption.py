@@ -7,6 +7,7 @@ from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.caption_book import adding_trigger, num_words
 from diffusionforce.gui.model.dataset_table import Row
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import column, hairline, row
@@ -32,7 +33,7 @@ class CaptionEditor(QWidget):
         self.editor = QPlainTextEdit()
         self.editor.setAccessibleName("Caption")
         self.editor.setTabChangesFocus(True)
-        self.editor.setPlaceholderText("Write what the picture shows")
+        self.editor.setPlaceholderText(tr("Write what the picture shows"))
         self.editor.setFixedHeight(EDITOR_PX)
         self.editor.textChanged.connect(self._on_typed)
         self.state = Label("", "muted")
@@ -120,9 +121,11 @@ class CaptionEditor(QWidget):
         self.coverage.setVisible(bool(desk.trigger))
         have = len(captions) - len(missing)
         if desk.trigger:
-            whole = "all" if not missing else f"{have:,} of"
+            whole = words.count(len(captions), "caption")
             self.coverage.set_text(
-                f"Trigger word “{desk.trigger}” is in {whole} {words.count(len(captions), 'caption')}."
+                f"Trigger word “{desk.trigger}” is in all {whole}."
+                if not missing
+                else f"Trigger word “{desk.trigger}” is in {have:,} of {whole}."
             )
         self.add_missing.setVisible(bool(desk.trigger and missing) and desk.can_repair)
         self.add_missing.set_text(

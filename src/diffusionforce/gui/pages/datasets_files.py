@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QStackedWidget, QWidget
 
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model.dataset_table import SORTS, Filter, Sort
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.pages.datasets_inspector import Inspector
 from diffusionforce.gui.pages.datasets_tabs import CaptionsTab, ShapesTab
 from diffusionforce.gui.thumbnails import Thumbnails
@@ -17,14 +17,14 @@ from diffusionforce.gui.widgets.notices import Empty
 from diffusionforce.gui.widgets.thumb_grid import ThumbGrid
 
 TABS = (
-    ("all", "All"),
+    ("all", noted("All")),
     ("left_out", "Left out"),
     ("fix", "To fix"),
-    ("shapes", "Shapes"),
-    ("captions", "Captions"),
+    ("shapes", noted("Shapes")),
+    ("captions", noted("Captions")),
 )
 SEARCH_AFTER_MS = 150
-SORT_PX, SORT_COMPACT_PX = 132, 116
+SORT_PX, SORT_COMPACT_PX = 140, 126
 
 
 class FilesPane(QWidget):
@@ -37,8 +37,8 @@ class FilesPane(QWidget):
         self._what, self._searches = "", False
         self.tabs = CountTabs(TABS)
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Find in names and captions")
-        self.search.setAccessibleName("Find in names and captions")
+        self.search.setPlaceholderText(tr("Find in names and captions"))
+        self.search.setAccessibleName(tr("Find in names and captions"))
         self.search.setClearButtonEnabled(True)
         self.sort = QComboBox()
         self.sort.setAccessibleName("Order")

@@ -7,9 +7,11 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from diffusionforce.datasets.findings import GROUPS
+from diffusionforce.datasets.records import Group
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.dataset_table import TONES, FindingLine
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import ProgressBar
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -19,7 +21,6 @@ from diffusionforce.gui.widgets.labels import Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, hairline, holder, row, scrolling
 
 NUM_FOLDED = 4
-_CHIPS = {"left_out": "left out", "fix": "to fix", "note": "notes"}
 
 
 class FindingsCard(Card):
@@ -61,14 +62,14 @@ class FindingsCard(Card):
         self._fine.setVisible(not busy and desk.table.is_checked and not self._lines)
         self._unchecked.setVisible(not busy and not desk.table.is_checked)
         self.title.set_text("Checking the files" if busy else "Check before training")
-        self.note.set_text(" " if busy or self._is_compact else self._note())
+        self.note.set_text(" " if busy or self._is_compact else tr(self._note()))
         self.bar.show_share(0)
         counts = desk.table.counts()
         for chip, group in zip(self._chips, GROUPS, strict=True):
             number = counts[group]
-            text = f"{number:,} {_CHIPS[group]}" if group != "note" or number != 1 else "1 note"
+            text = _chip_words(group, number)
             chip.set(f"{number:,}" if self._is_compact else text, TONES[group], TONES[group])
-            chip.setToolTip(text)
+            chip.setToolTip(tr(text))
             chip.setVisible(bool(self._lines) and number > 0)
         self._fill()
 
@@ -135,8 +136,16 @@ class FindingsCard(Card):
     def _on_progress(self, word: str, done: int, total: int) -> None:
         if self._progress.isVisible():
             self.title.set_text("Checking the files" if word == "Checking" else "Repairing")
-            self.note.set_text(f"{word} {done:,} of {total:,}")
+            self.note.set_text(tr(f"{word} {done:,} of {total:,}"))
             self.bar.show_share(done / max(1, total))
+
+
+def _chip_words(group: Group, number: int) -> str:
+    if group == "left_out":
+        return f"{number:,} left out"
+    if group == "fix":
+        return f"{number:,} to fix"
+    return f"{number:,} notes" if number != 1 else "1 note"
 
 
 def _line(tone: str, text: str) -> QWidget:

@@ -17,7 +17,7 @@ from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label, set_property
 from diffusionforce.gui.widgets.layout import clear, column, hairline, holder, row, scrolling
 
-REPEATS_PX, SIZE_PX, FRAMES_PX, INDENT_PX = 84, 132, 116, 26
+REPEATS_PX, SIZE_PX, FRAMES_PX, INDENT_PX = 84, 140, 136, 26
 ROW_PX, MOST_ROWS = 74, 3
 
 
@@ -75,8 +75,8 @@ class FolderLine(QFrame):
         frames.setRange(MIN_CLIP_FRAMES - FRAME_STRIDE, MAX_FRAMES // FRAME_STRIDE * FRAME_STRIDE + 1)
         frames.setSingleStep(FRAME_STRIDE)
         # The least value stands for what the profile's previews have.
-        frames.setSpecialValueText(f"{intake.frames_of(0)} frames")
-        frames.setSuffix(" frames")
+        frames.setSpecialValueText(tr(f"{intake.frames_of(0)} frames"))
+        frames.setSuffix(tr(" frames"))
         frames.setValue(intake.frames_of(self.folder.frames) if self.folder.frames else frames.minimum())
         frames.setFixedWidth(FRAMES_PX)
         frames.setAccessibleName(f"Frames of the clips of {self.folder.path}")
@@ -134,7 +134,7 @@ class FolderLine(QFrame):
 
     def _show_controls(self) -> None:
         chosen = self.folder.controls
-        self._controls_name.set_text(chosen or "the folder control")
+        self._controls_name.set_text(chosen or tr("the folder control"))
         self.no_controls.setVisible(bool(chosen))
 
     def _change(self, **changes: object) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QWidget
 from diffusionforce.datasets.findings import KINDS
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model.dataset_table import TONES, FindingLine, Row
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, column, row
@@ -27,7 +28,7 @@ class FoundPart(QWidget):
         for finding in shown.findings:
             kind = KINDS[finding.what]
             tone = TONES[kind.group]
-            text = Label(f"{finding.note or kind.heading(1)}. {kind.meaning}", "small", wrap=True)
+            text = Label(f"{tr(finding.note or kind.heading(1))}. {tr(kind.meaning)}", "small", wrap=True)
             line = row(gap=8)
             line.addWidget(Icon(tone, tone, 16), 0, Qt.AlignmentFlag.AlignTop)
             add(line, (text, 1))

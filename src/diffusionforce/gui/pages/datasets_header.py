@@ -1,6 +1,7 @@
 """The header of the datasets page: the name of the open dataset, and what can be done with all of it."""
 
 from diffusionforce.gui.dataset_desk import DatasetDesk
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.page import Header
 from diffusionforce.gui.widgets.buttons import Button
 
@@ -26,7 +27,7 @@ class DatasetsHeader(Header):
         desk, table = self._desk, self._desk.table
         is_open = bool(desk.choice)
         self.setVisible(is_open)
-        where = ", ".join(folder.path for folder in desk.folders) if not desk.is_read_only else "comes with the app"
+        where = ", ".join(folder.path for folder in desk.folders) if not desk.is_read_only else tr("comes with the app")
         self.set_title(desk.title if is_open else "", where or " ")
         busy, reading = desk.is_checking or desk.is_repairing, "The files are being checked."
         self.again.allow(bool(desk.folders) and not busy, reason=reading)
@@ -44,7 +45,7 @@ class DatasetsHeader(Header):
         label = self._desk.undoable
         self.undo.allow(bool(label), reason="Nothing to undo")
         if label:
-            self.undo.setToolTip(f"Undo: {label} (Ctrl+Z)")
+            self.undo.setToolTip(tr(f"Undo: {label} (Ctrl+Z)"))
         self.undo.setVisible(not self._desk.is_read_only)
 
     def set_compact(self, compact: bool) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QButtonGroup, QFileDialog, QFrame, QMenu, QVBoxLay
 
 from diffusionforce.gui import dataset_reading
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label, set_property
@@ -62,7 +63,7 @@ class DatasetList(QFrame):
                     else self._library.title(entry.choice)
                 )
                 note = entry.note or ("comes with the app" if entry.choice.startswith("demo:") else "not checked yet")
-                item = ListItem(name, note, icon="images", mark=entry.mark, tone=entry.mark)
+                item = ListItem(tr(name), tr(note), icon="images", mark=entry.mark, tone=entry.mark)
                 item.setObjectName(entry.choice)
                 item.setChecked(entry.choice == choice)
                 item.clicked.connect(lambda _checked=False, c=entry.choice: self.chosen.emit(c))
@@ -79,7 +80,7 @@ class DatasetList(QFrame):
     def _open_menu(self, item: ListItem, choice: str, at: QPoint) -> None:
         menu = QMenu(item)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Remove from the list").triggered.connect(lambda: self.removed.emit(choice))
+        menu.addAction(tr("Remove from the list")).triggered.connect(lambda: self.removed.emit(choice))
         menu.popup(item.mapToGlobal(at))
 
     def _dress(self, choice: str) -> None:

@@ -7,13 +7,14 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import training_size, words
 from diffusionforce.gui.model.dataset_table import Row
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.thumbnails import LARGE_PX, Thumbnails
 from diffusionforce.gui.trained_clip import TrainedClip
 from diffusionforce.gui.widgets.crop_view import CropView
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import column, row
 
-NAME_PX = 72
+NAME_PX = 80
 VIEW_PX, VIEW_COMPACT_PX = 200, 160
 ICONS = {"clip": "film", "caption": "log"}
 
@@ -35,14 +36,14 @@ class SeenPart(QWidget):
         self.sizes.currentIndexChanged.connect(self._on_size)
         self._own_size = Label("", "body2")
         self._file, self.cropped, self.frames = Elided(""), Label("", wrap=True), Label("", wrap=True)
-        self._frames_name = _name("Frames")
+        self._frames_name = _narrow(Label("Frames", "small"))
         self.crop = CropView()
         self._clip = TrainedClip(self)
         self._clip.changed.connect(self._show_picture)
         facts = column(
-            row(_name("File"), (self._file, 1), gap=6),
-            row(_name("Trained at"), self.sizes, self._own_size, None, gap=6),
-            row(_name("Cropped"), (self.cropped, 1), gap=6),
+            row(_narrow(Label("File", "small")), (self._file, 1), gap=6),
+            row(_narrow(Label("Trained at", "small")), self.sizes, self._own_size, None, gap=6),
+            row(_narrow(Label("Cropped", "small")), (self.cropped, 1), gap=6),
             row(self._frames_name, (self.frames, 1), gap=6),
             gap=4,
         )
@@ -89,15 +90,16 @@ class SeenPart(QWidget):
 
     def _show_facts(self, shown: Row) -> None:
         framing = shown.framing(self._desk.size_of(shown, self.usual_size))
-        cropped = "nothing"
+        cropped = noted("nothing")
         if framing is not None and framing.cropped_share >= 0.005:
-            where = "at the sides" if framing.is_cut_at_sides else "above and below"
-            cropped = f"{words.percent(framing.cropped_share)} {where}"
+            share = words.percent(framing.cropped_share)
+            cropped = f"{share} at the sides" if framing.is_cut_at_sides else f"{share} above and below"
         if framing is not None and framing.is_blurry:
-            cropped += f", blown up {framing.scale:.1f} ×"
-        turned = ", turned upright" if any(finding.what == "rotated" for finding in shown.findings) else ""
+            blown_up = f", blown up {framing.scale:.1f} ×"
+            cropped = tr(cropped) + tr(blown_up)
+        turned = tr(", turned upright") if any(finding.what == "rotated" for finding in shown.findings) else ""
         kind = f"{shown.facts.format}, " if shown.facts.format else ""
-        self._file.set_text(f"{kind}{shown.size_words}{turned}" if shown.size_words else "not readable")
+        self._file.set_text(f"{kind}{shown.size_words}{turned}" if shown.size_words else tr("not readable"))
         self.cropped.set_text(cropped if framing is not None else "–")
 
     def _show_picture(self) -> None:
@@ -126,8 +128,7 @@ class SeenPart(QWidget):
         super().hideEvent(event)
 
 
-def _name(text: str) -> Label:
-    label = Label(text, "small")
+def _narrow(label: Label) -> Label:
     label.setFixedWidth(NAME_PX)
     return label
 

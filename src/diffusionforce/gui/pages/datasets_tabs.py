@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import training_size, words
 from diffusionforce.gui.model.dataset_words import used_words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.datasets_bulk import BulkEdit
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Label
@@ -38,7 +39,9 @@ class ShapesTab(QWidget):
         size = self._size()
         counts = self._desk.table.shapes(lambda row: self._desk.size_of(row, size))
         whole = sum(count.num for count in counts)
-        self.card.note.set_text(used_words(whole, len(self._desk.table.counted), num_clips=self._desk.table.num_clips))
+        self.card.note.set_text(
+            tr(used_words(whole, len(self._desk.table.counted), num_clips=self._desk.table.num_clips))
+        )
         cropped = sum(count.cropped_share * count.num for count in counts) / max(1, whole)
         blurry = sum(count.num_blurry for count in counts)
         own = sum(bool(folder.width) for folder in self._desk.folders)
@@ -77,7 +80,8 @@ class CaptionsTab(QWidget):
         """Count the parts of the captions."""
         pictures = self._desk.table.captioned
         tags = self._desk.book.tags(pictures)
-        self.list_card.note.set_text(f"{words.count(len(tags), 'part')} between commas")
+        parts = f"{words.count(len(tags), 'part')} between commas"
+        self.list_card.note.set_text(tr(parts))
         self.tags.show_tags(tags[:MAX_TAGS])
         self.bulk.show_pictures(pictures)
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from diffusionforce.errors import UserError
 from diffusionforce.gui.clips import ClipStore
 from diffusionforce.gui.model.favourites import Favourites
+from diffusionforce.gui.model.language import noted
 from diffusionforce.gui.model.samples import SampleTable, facts_words
 from diffusionforce.gui.pages.gallery_compare import ComparePane
 from diffusionforce.gui.pages.gallery_grid import COMFY_KEY, GridPane
@@ -230,7 +231,7 @@ class GalleryPage(Page):
             return
         self.grid.mark(marked)
         self.marks.show_marks(marked, table, session.root)
-        self.tabs.retitle(FAVOURITES, f"Favourites  {len(marked)}" if len(marked) else "Favourites")
+        self.tabs.retitle(FAVOURITES, f"Favourites  {len(marked)}" if len(marked) else noted("Favourites"))
 
     def _open_marked(self, cell: Cell) -> None:
         self.grid.choose(cell)

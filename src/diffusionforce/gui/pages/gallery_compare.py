@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QVBoxLayout, QWidget
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clips import Clip, ClipStore, Transport, is_clip, pixmap
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.buttons import Button
@@ -120,7 +121,7 @@ class ComparePane(QWidget):
             leaks = self._table.lacks_trigger(sample_row)
             seed = f"seed {sample_row.seed}" if sample_row.seed is not None else ""
             note = "no trigger: should not change" if leaks else seed
-            item = ListItem(sample_row.prompt, note, icon="image")
+            item = ListItem(sample_row.prompt, tr(note), icon="image")
             self._group.addButton(item, i)
             self._items.append(item)
             self._list.addWidget(item)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QMenu, QPlainTextEdit, QVBox
 from diffusionforce.errors import UserError
 from diffusionforce.gui.lora_desk import LoraDesk
 from diffusionforce.gui.model import lora_words, words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_model import RunModel, SavedLora
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -48,7 +49,7 @@ class LoraBox(QFrame):
             ("Show in folder", lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))),
         ]
         for text, act in entries:
-            menu.addAction(text).triggered.connect(lambda _checked=False, act=act: act())
+            menu.addAction(tr(text)).triggered.connect(lambda _checked=False, act=act: act())
         more.clicked.connect(lambda: menu.popup(more.mapToGlobal(more.rect().bottomLeft())))
         self._status = QVBoxLayout()
         self._status.setSpacing(4)

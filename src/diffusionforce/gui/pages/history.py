@@ -11,6 +11,7 @@ from diffusionforce.gui import background
 from diffusionforce.gui.model import history, words
 from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.pages.compare_runs import CompareRunsPane
 from diffusionforce.gui.pages.history_care import RunCare
 from diffusionforce.gui.pages.history_rows import CurrentRow, PastRow, WaitingRow, open_folder
@@ -154,7 +155,8 @@ class HistoryPage(Page):
             note = f"{words.count(len(waiting), 'run')} waiting. The queue is paused."
         if in_pane:
             note = "Runs side by side"
-        self.header.set_title(TITLE, note or (f"{words.count(len(self._past), 'run')} so far" if self._past else ""))
+        so_far = f"{words.count(len(self._past), 'run')} so far" if self._past else ""
+        self.header.set_title(TITLE, tr(note or so_far))
         held = self._desk.is_held
         self.hold.set_text("Go on after this run" if held else "Pause after this run", icon="play" if held else "pause")
         self.hold.setVisible(going is not None and bool(waiting) and not in_pane)
@@ -173,9 +175,9 @@ class HistoryPage(Page):
         _, latest = going.model.samples.latest()
         picture = going.root / latest[0][1] if latest else None
         line = CurrentRow(self._store, compact=self.compact, picture=picture)
-        line.add_button("Open", "", going.title, lambda: self.open_asked.emit(going.root))
+        line.add_button(noted("Open"), "", going.title, lambda: self.open_asked.emit(going.root))
         entries = [("Gallery", lambda: self.gallery_asked.emit(going.root))]
-        line.add_menu(going.title, [*entries, ("Open folder", lambda: open_folder(going.root))])
+        line.add_menu(going.title, [*entries, (noted("Open folder"), lambda: open_folder(going.root))])
         line.show_model(going.title, going.model)
         self._current = line
         return line
@@ -223,9 +225,9 @@ class HistoryPage(Page):
         line.chosen.setChecked(root in self._chosen)
         line.chosen.toggled.connect(lambda on: self._choose(root, on))
         if run.can_resume:
-            line.add_button("Resume", "", title, lambda: self._resume(run, run.states[0].path))
-        line.add_button("Open", "", title, lambda: self.open_asked.emit(root))
-        gallery = line.add_button("Gallery", "", title, lambda: self.gallery_asked.emit(root))
+            line.add_button(noted("Resume"), "", title, lambda: self._resume(run, run.states[0].path))
+        line.add_button(noted("Open"), "", title, lambda: self.open_asked.emit(root))
+        gallery = line.add_button(noted("Gallery"), "", title, lambda: self.gallery_asked.emit(root))
         gallery.allow(run.picture is not None, reason="This run has no previews.")
         line.add_menu(
             title,
@@ -236,9 +238,9 @@ class HistoryPage(Page):
                 ),
                 ("Add to the queue again", lambda: self._run_again(root)),
                 ("Name and notes", lambda: self.care.edit(run)),
-                ("Open folder", lambda: open_folder(root)),
+                (noted("Open folder"), lambda: open_folder(root)),
                 ("Report a problem", lambda: self.report_asked.emit(root)),
-                ("Delete", lambda: self.care.ask_delete(run, needed_by=self._needs(root))),
+                (noted("Delete"), lambda: self.care.ask_delete(run, needed_by=self._needs(root))),
             ],
         )
         self.past_rows.append(line)

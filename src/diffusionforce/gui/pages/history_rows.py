@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from diffusionforce.gui.dataset_reading import folder_title
 from diffusionforce.gui.model.history import PastRun
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.plan_words import short_facts
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pictures import PictureStore
@@ -22,8 +23,8 @@ from diffusionforce.gui.widgets.layout import add, column, holder, row
 from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.runs import QueuedRun
 
-LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 104, 300, 250
-BUTTONS_PX = 224
+LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 122, 300, 250
+BUTTONS_PX = 250
 """The same for all rows, so that their columns stand under each other."""
 LOOKS = {
     "running": ("Training", "ok", "play"),
@@ -88,7 +89,7 @@ class RunRow(QFrame):
         button = Button("", "more", kind="ghost", size="small", tip=f"More for {subject}")
         menu = self.menu = QMenu(button)
         for text, act in entries:
-            action = QAction(text, menu)
+            action = QAction(tr(text), menu)
             action.triggered.connect(lambda _checked=False, act=act: act())
             menu.addAction(action)
         button.clicked.connect(lambda: menu.popup(button.mapToGlobal(button.rect().bottomLeft())))
@@ -115,7 +116,8 @@ class CurrentRow(RunRow):
         self.chip.set(word, tone, icon)
         self.show_bar(model.share, tone="focus")
         left = model.time_left or model.phase_words
-        self.facts.set_text(f"step {model.step:,} of {model.num_steps:,} · {left}" if model.num_steps else left)
+        facts = f"step {model.step:,} of {model.num_steps:,} · {left}" if model.num_steps else left
+        self.facts.set_text(tr(facts))
 
 
 class WaitingRow(RunRow):
@@ -129,7 +131,7 @@ class WaitingRow(RunRow):
         self.setAccessibleName(f"Waiting: {title}")
         self.name.set_text(title)
         self.note.set_text(f"{folder_title(run.job.dataset_dir)} · {short_facts(run.job.profile)}")
-        self.facts.set_text(times)
+        self.facts.set_text(tr(times))
 
 
 class PastRow(RunRow):
@@ -149,7 +151,7 @@ class PastRow(RunRow):
         self.chip.set(*LOOKS[state.state])
         if state.state != "done" and state.num_steps:
             self.show_bar(state.step / state.num_steps, tone="text3")
-        self.facts.set_text(run.facts())
+        self.facts.set_text(tr(run.facts()))
 
 
 def open_folder(path: Path) -> None:

@@ -24,7 +24,7 @@ class FindingRow(QWidget):
         super().__init__()
         self.setObjectName("clear")
         self.line = line
-        heading, text = tr(line.heading), tr(line.text)
+        heading, text = tr(line.heading), line.text
         self.setAccessibleName(f"{tr(SEVERITIES[line.tone])}: {heading}. {text}")
         self.show_files = Button("Show", size="small")
         self.show_files.setAccessibleName(f"Show: {line.heading}")

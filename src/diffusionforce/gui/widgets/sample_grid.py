@@ -9,6 +9,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintE
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clip_player import ClipPlayer
 from diffusionforce.gui.clips import ClipStore, is_clip
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
@@ -289,7 +290,7 @@ class SampleGrid(PaintedArea):
 
 def step_words(step: int) -> str:
     """Return the name of a column."""
-    return f"Step {step:,}" if step else "Before training"
+    return tr(f"Step {step:,}") if step else tr("Before training")
 
 
 def _bottom(rect: QRectF | QRect) -> float:

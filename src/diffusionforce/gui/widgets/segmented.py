@@ -72,7 +72,7 @@ class Segmented(QWidget):
 
     def retitle(self, index: int, text: str) -> None:
         """Change the words of a choice, for a number in it, say."""
-        segment = self._group.button(index)
+        segment, text = self._group.button(index), tr(text)
         if segment.text() != text:
             segment.setText(text)
             segment.setAccessibleName(text)

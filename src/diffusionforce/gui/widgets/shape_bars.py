@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from diffusionforce.datasets.framing import ShapeCount
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import tr
 
 ROW_PX, NAME_PX, NOTE_PX = 40, 118, 190
 
@@ -50,7 +51,7 @@ class ShapeBars(QWidget):
             paint.text(painter, number, f"{count.num:,}", font=theme.font(12, 600), colour="text2", elide=None)
             ink = "warn" if count.num_blurry or count.cropped_share > 0.4 else "text3"
             place = QRectF(self.width() - NOTE_PX, top, NOTE_PX, ROW_PX)
-            paint.text(painter, place, note(count), font=theme.font(12), colour=ink, align=paint.RIGHT)
+            paint.text(painter, place, tr(note(count)), font=theme.font(12), colour=ink, align=paint.RIGHT)
         painter.end()
 
     def _paint_shape(self, painter: QPainter, count: ShapeCount, top: int) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 from diffusionforce.gui import icons, paint, theme
 from diffusionforce.gui.model.dataset_table import Row
 from diffusionforce.gui.model.grid_choice import GridChoice, GridShape
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.painted_area import PaintedArea
@@ -129,7 +130,7 @@ class ThumbGrid(PaintedArea):
 
     def _describe(self) -> None:
         row, number = self.current, len(self.choice.chosen)
-        words = f"{row.path.name}. {row.line}" if row is not None else f"{len(self.rows)} files"
+        words = f"{row.path.name}. {tr(row.line)}" if row is not None else f"{len(self.rows)} files"
         self.setAccessibleDescription(f"{words}. {number} chosen" if number > 1 else words)
 
     def _on_arrived(self, path: str) -> None:
@@ -197,7 +198,7 @@ class ThumbGrid(PaintedArea):
         paint.text(painter, name, words, font=theme.font(12, 600), colour="text", elide=None)
         ink = row.tone if row.tone in {"err", "warn"} else "text2" if chosen else "text3"
         line = QRectF(box.left() + 3, box.bottom() + 22, width, 16)
-        words = _shortened(row.line, 11, 400, width, Qt.TextElideMode.ElideRight)
+        words = _shortened(tr(row.line), 11, 400, width, Qt.TextElideMode.ElideRight)
         paint.text(painter, line, words, font=theme.font(11), colour=ink, elide=None)
 
     @staticmethod

@@ -10,7 +10,7 @@ from tools.engine_on_cards.report import lines, summary
 from tools.engine_on_cards.rows import ROWS
 from tools.engine_on_cards.running import Bench
 
-PARTS = ("weights", "product", "resumed", "alone")
+PARTS = ("rig", "weights", "product", "graphs", "resumed", "alone")
 
 
 def main() -> int:
@@ -32,7 +32,9 @@ def main() -> int:
     ways = [int(word) for word in options.alone.split(",")] if options.alone else list(row.swaps)
     found = _known(folder / f"{options.row}.json")
     for part in options.parts.split(","):
-        if part == "weights":
+        if part == "rig":
+            found[part] = bench.measure_cards()
+        elif part == "weights":
             found[part] = bench.make_weights()
         elif part == "alone":
             found.setdefault(part, [])
@@ -66,7 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.engine_on_cards", description=__doc__)
     parser.add_argument("row", choices=ROWS)
     parser.add_argument("--folder", required=True, help="everything goes there; what is there already is used")
-    parser.add_argument("--parts", default=",".join(PARTS), help="what to do, in order")
+    usual = "weights,product,resumed,alone"
+    parser.add_argument("--parts", default=usual, help=f"what to do, in order, out of: {', '.join(PARTS)}")
     parser.add_argument("--tiny", action="store_true", help="small sizes on the processor")
     parser.add_argument("--steps", type=int, default=0, help="steps of the product's run")
     parser.add_argument("--saves-at", type=int, default=0, help="the step of its samples and its state")

@@ -43,17 +43,9 @@ def summary(found: Mapping[str, Any]) -> dict[str, Any]:
 def lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
     """The same for people, a line at a time."""
     known = summary(found)
-    product = found.get("product")
-    if product:
-        yield f"{name}: {product.get('plan', 'no plan')}, mode {product.get('mode')}, blocks {product.get('blocks')}"
-        samples = ", ".join(f"step {one['step']} in {one['seconds']:.1f} s" for one in product["samples"])
-        yield f"  samples: {samples or 'none'}; files: {[one['path'] for one in product['checkpoints']]}"
-        peaks = ", ".join(f"{device} {peak:.2f} GiB" for device, peak in known["product_peaks_gib"].items())
-        yield f"  peaks: {peaks}; busy {product.get('busy')}; planned {product.get('planned_s')} s a step"
-        yield f"  product: {_shown(known['product_s'])} s a step, {len(product['steps_s'])} steps"
-        yield f"  losses: {_numbers(product['losses'])}"
-        for said in product.get("said", ()):
-            yield f"  {said['kind']}: {said.get('sentence', '')} {said.get('hint', '')} {said.get('detail', '')[-600:]}"
+    for way in ("product", "graphs"):
+        if way in found:
+            yield from _about_run(f"{name}, {way}", found[way])
     if "resumed" in found:
         yield f"  resumed at step {known.get('resumed_at')}: losses differ by {known.get('losses_differ_by')}"
         for said in found["resumed"].get("said", ()):
@@ -67,6 +59,18 @@ def lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
     if "times_as_fast" in known:
         yield f"  the product is {known['times_as_fast']:.3f} times as fast"
     yield "  walls: " + ", ".join(f"{run} {_wall(value):.0f} s" for run, value in found.items())
+
+
+def _about_run(name: str, run: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{name}: {run.get('plan', 'no plan')}, mode {run.get('mode')}, blocks {run.get('blocks')}"
+    samples = ", ".join(f"step {one['step']} in {one['seconds']:.1f} s" for one in run["samples"])
+    yield f"  samples: {samples or 'none'}; files: {[one['path'] for one in run['checkpoints']]}"
+    peaks = ", ".join(f"{device} {peak / GIB:.2f} GiB" for device, peak in run["peaks_bytes"].items())
+    yield f"  peaks: {peaks}; busy {run.get('busy')}; planned {run.get('planned_s')} s a step"
+    yield f"  {_shown(median_s(run['steps_s']))} s a step, {len(run['steps_s'])} steps"
+    yield f"  losses: {_numbers(run['losses'])}"
+    for said in run.get("said", ()):
+        yield f"  {said['kind']}: {said.get('sentence', '')} {said.get('hint', '')} {said.get('detail', '')[-600:]}"
 
 
 def _wall(value: Any) -> float:

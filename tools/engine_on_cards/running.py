@@ -23,6 +23,7 @@ from tools.engine_on_cards.rows import Row
 from tools.engine_on_cards.weights import files_of
 
 GIB = 2**30
+_OURS = "tools.engine_on_cards."
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -56,7 +57,7 @@ class Bench:
     def make_weights(self) -> float:
         """Make the model's files, and return the seconds that it took."""
         begin_s = time.perf_counter()
-        self._run("weights", "weights", self.name, self.size, str(self._weights))
+        self._run("weights", _OURS + "weights", self.name, self.size, str(self._weights))
         return time.perf_counter() - begin_s
 
     def job(self, run: str, *, num_steps: int, samples: bool, resume: Path | None = None) -> Job:
@@ -66,6 +67,20 @@ class Bench:
             settings["devices.use"] = [f"cuda:{index}" for index in range(self.row.num_cards)]
         files = files_of(find_family(self.row.family), self._weights)
         return job_of(self.row, self.folder, files=files, run=run, settings=settings, tiny=self.tiny, resume=resume)
+
+    def measure_cards(self) -> float:
+        """Measure the cards, so that forecasts need no data sheets, and return the seconds that it took."""
+        begin_s = time.perf_counter()
+        if not self.tiny:
+            self._run("rig", "diffusionforce.cli", "bench", "rig")
+        return time.perf_counter() - begin_s
+
+    def graphs(self) -> dict[str, Any]:
+        """Train by the product with captured graphs."""
+        job = self.job("graphs", num_steps=self.num_steps, samples=True)
+        settings = {"training.cuda_graphs": True}
+        profile = changed(job.profile, settings, origin="with graphs")
+        return self._train(job.model_copy(update={"profile": profile}), "graphs")
 
     def product(self) -> dict[str, Any]:
         """Train by the product."""
@@ -111,7 +126,7 @@ class Bench:
         words = [arguments.script, *arguments.argv(), *flags]
         budget = str(int(self.row.budget_gib * GIB))
         begin_s = time.perf_counter()
-        self._run(run, "alone", self.name, self.size, budget, str(result), *words, cards="0", tolerant=True)
+        self._run(run, _OURS + "alone", self.name, self.size, budget, str(result), *words, cards="0", tolerant=True)
         noted: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {}
         swap = f"{self._swaps(at_a_time)} blocks swapped"
         return {"words": " ".join([f"{at_a_time} at a time, {swap}", *flags]), **noted, "wall_s": _since(begin_s)}
@@ -132,7 +147,7 @@ class Bench:
         job_file = self.folder / f"{run}.job.toml"
         write_job(job_file, job)
         begin_s = time.perf_counter()
-        self._run(run, "child", self.name, self.size, str(job_file), tolerant=True)
+        self._run(run, _OURS + "child", self.name, self.size, str(job_file), tolerant=True)
         return {**told(telemetry_records(job.run_dir / "telemetry.jsonl")), "wall_s": _since(begin_s)}
 
     def _dataset(self, place: Path, at_a_time: int) -> Path:
@@ -157,11 +172,11 @@ class Bench:
         log = self.folder / f"{run}.log"
         with log.open("wb") as said:
             code = subprocess.run(
-                [sys.executable, "-X", "utf8", "-m", f"tools.engine_on_cards.{module}", *arguments],
+                [sys.executable, "-X", "utf8", "-m", module, *arguments],
                 cwd=ROOT,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL if module == "child" else said,
+                stdout=subprocess.DEVNULL if module == _OURS + "child" else said,
                 stderr=said,
                 check=False,
             ).returncode

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from tests.support.faulty_disk import Fault, Request
 
 from diffusionforce.job import Job, write_job
-from diffusionforce.runs import RunFolder, SavedState, list_states, read_telemetry, require_whole
+from diffusionforce.runs import RunFolder, SavedState, list_runs, list_states, read_telemetry, require_whole
 from diffusionforce.wire import Checkpoint, Message, StreamDecoder, child_environment
 
 ROOT = Path(__file__).parents[2]
@@ -130,6 +130,10 @@ def check_readable(job: Job, *, all_told: bool = True) -> list[SavedState]:
         all_told: Whether the disk let everything be removed that was to be.
     """
     if not job.run_dir.exists() or not any(job.run_dir.iterdir()):
+        return []
+    if not RunFolder(job.run_dir).state_path.is_file():
+        # It died while the folder was being made: nobody is shown such a folder as a run, and nothing is in it.
+        assert list_runs(job.run_dir.parent) == [] and not list_states(RunFolder(job.run_dir).checkpoints_dir)
         return []
     folder = RunFolder.open(job.run_dir)
     state = folder.reconciled_state()

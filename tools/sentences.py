@@ -139,6 +139,7 @@ PUT_TOGETHER = tuple(
     line.strip()
     for line in """
     Crashed
+    Damaged
     Done
     Failed
     Finishing

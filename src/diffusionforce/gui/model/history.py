@@ -70,9 +70,11 @@ class PastRun:
         steps = f"step {state.step:,} of {state.num_steps:,}"
         if state.state == "done":
             fall = state.held_out_loss.fall if state.held_out_loss is not None else None
-            took = f" · {words.duration(self.seconds)}" if self.seconds else ""
-            loss = f" · held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}" if fall is not None else ""
-            return f"{words.count(state.step, 'step')}{took}{loss}"
+            parts = [words.count(state.step, "step")]
+            parts += [words.duration(self.seconds)] if self.seconds else []
+            if fall is not None:
+                parts.append(f"held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}")
+            return " · ".join(parts)
         return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
 
 

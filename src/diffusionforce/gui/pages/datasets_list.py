@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QButtonGroup, QFileDialog, QFrame, QMenu, QVBoxLay
 
 from diffusionforce.gui import dataset_reading
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label, set_property
@@ -49,7 +49,7 @@ class DatasetList(QFrame):
         self._items = {}
         groups = (
             ("WITH THE APP", [self._library.entry(choice) for choice in dataset_reading.demo_choices()]),
-            ("MINE", self._library.own),
+            (noted("MINE"), self._library.own),
         )
         for title, entries in reversed(groups):
             if entries:

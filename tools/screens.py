@@ -86,6 +86,7 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     window.show()
                     show(window, runs)
                     wait(SETTLE_MS)
+                    QApplication.processEvents()  # What was said last is laid out before it is drawn.
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))
                     close(window)

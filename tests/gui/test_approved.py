@@ -111,6 +111,8 @@ def still_window(qtbot: QtBot, home: Path) -> Iterator[Window]:
 
 def grabbed(window: Window) -> Image.Image:
     """Return the picture of a window, in less than half its size."""
+    # Texts that changed in this turn of the event loop would be cut off: they are laid out in the next.
+    QApplication.sendPostedEvents()
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     window.grab().save(buffer, "PNG")  # type: ignore[call-overload]

@@ -87,7 +87,10 @@ IN_THE_WINDOW = (
     "gui/pages/run_plan_notices.py",
     "gui/pages/run_tiles.py",
     "gui/pages/run_ways.py",
+    "gui/notice_bar.py",
     "gui/pages/welcome.py",
+    "gui/session.py",
+    "gui/shell.py",
     "gui/pages/welcome_choices.py",
     "gui/pages/welcome_demo.py",
     "gui/pages/welcome_rig.py",
@@ -112,7 +115,12 @@ FROM_THE_CHILD = (
     "datasets/listing.py",
     "engines/autopsy.py",
     "engines/musubi/access.py",
+    "engines/musubi/controls.py",
+    "engines/musubi/engine.py",
+    "engines/musubi/installation.py",
     "engines/musubi/readiness.py",
+    "engines/musubi/readiness_command.py",
+    "engines/musubi/sample_prompts.py",
     "engines/musubi/subjects.py",
     "engines/musubi/terms.py",
     "engines/musubi/weights.py",
@@ -225,6 +233,8 @@ PUT_TOGETHER = tuple(
     Measuring the held-out loss {0} of {1}
     Needs {0} more on {1}.
     every {0} steps
+    {0} in all
+    {0} (fits as {1})
     , {0} ago
     , just now
     {0} used

@@ -29,10 +29,11 @@ _BREAKS = (
     re.compile(r"( · )"),
     re.compile(r"((?<=[.!?]) +(?=[A-Z“\d]))"),
     re.compile(r"((?<=:) +)"),
+    re.compile(r"(; )"),
     re.compile(r"(, )"),
 )
-"""Where a text is taken apart: at lines, parts, sentences, and last at commas."""
-_FIGURE = r"\d[\d,]*(?:\.\d+)?"
+"""Where a text is taken apart: at lines, parts, sentences, and last at semicolons and commas."""
+_FIGURE = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _FIGURES = re.compile(_FIGURE)
 _NUMBER = re.compile(rf"[~±<>–-]?{_FIGURE}(?:\s?[/×x–]\s?{_FIGURE})*(?:\s?(?:[^\W\d_]{{1,3}}|%|°C|×))?")
 """A number with its unit, or several."""
@@ -113,7 +114,7 @@ def _compiled(text: str, translation: str) -> _Pattern:
     parts = _PLACE.split(text)
     fixed, names = [_plain(part) for part in parts[::2]], tuple(parts[1::2])
     letters = sum(character.isalpha() for part in fixed for character in part)
-    is_sentence = text[0].isupper() or text[0] in "“…" or text.endswith((".", ":"))
+    is_sentence = text[0].isupper() or text[0] in "“…" or "(" in text or text.endswith((".", ":"))
     takes_amounts = letters < (_FEW_LETTERS_OF_SENTENCE if is_sentence else _FEW_LETTERS)
     expression = re.escape(fixed[0])
     for number, (before, after) in enumerate(itertools.pairwise(fixed)):

@@ -1,7 +1,7 @@
 """Values that are allowed and yet unlikely to be meant: said in amber beside the field, never in the way of saving."""
 
 from diffusionforce.gui.model import engine_options, words
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import figures, tr
 from diffusionforce.gui.model.setting_fields import plain_number
 from diffusionforce.job import Profile
 
@@ -32,16 +32,16 @@ def _rate(rate: float, usual: float) -> str:
     ratio = rate / usual
     if ratio >= MANY_TIMES:
         said = tr("{ratio} × the usual {usual}, may break")
-        return said.format(ratio=f"{ratio:,.0f}", usual=plain_number(usual))
+        return said.format(ratio=figures(f"{ratio:,.0f}"), usual=figures(plain_number(usual)))
     if ratio <= 1 / MANY_TIMES:
         said = tr("1/{ratio} of the usual {usual}, learns slowly")
-        return said.format(ratio=f"{1 / ratio:,.0f}", usual=plain_number(usual))
+        return said.format(ratio=figures(f"{1 / ratio:,.0f}"), usual=figures(plain_number(usual)))
     return ""
 
 
 def _alpha(profile: Profile) -> str:
     strength = profile.lora.alpha / profile.lora.rank
-    return tr("Acts at {strength} ×: a strong LoRA").format(strength=f"{strength:g}") if strength > 4 else ""
+    return tr("Acts at {strength} ×: a strong LoRA").format(strength=figures(f"{strength:g}")) if strength > 4 else ""
 
 
 def _too_late(every: int, profile: Profile) -> str:

@@ -1,7 +1,7 @@
 """What a value means for this run, in a line under its field: `164 MB are trained`, `1 h 25 min on this PC`."""
 
 from diffusionforce.gui.model import preview_cost, words
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import figures, tr
 from diffusionforce.gui.model.setting_fields import SettingField, plain_number
 from diffusionforce.job import Profile
 from diffusionforce.wire.forecast import Forecast
@@ -19,7 +19,7 @@ def note(
         original: The built-in profile that it is a copy of, if there is one.
     """
     if field.name == "training.learning_rate" and original is not None:
-        return tr("usual: {rate}").format(rate=plain_number(original.training.learning_rate))
+        return tr("usual: {rate}").format(rate=figures(plain_number(original.training.learning_rate)))
     told = _consequence(field.name, profile, forecast) if profile is not None else ""
     return told or field.words.note or _first_clause(field.help)
 
@@ -31,10 +31,11 @@ def _consequence(name: str, profile: Profile, forecast: Forecast | None) -> str:
             return _weights(forecast)
         case "lora.rank":
             trained = forecast.trainable_bytes if forecast is not None else 0
-            return tr("{size} are trained").format(size=words.size(trained)) if trained else ""
+            return tr("{size} are trained").format(size=figures(words.size(trained))) if trained else ""
         case "lora.alpha":
             strength = profile.lora.alpha / profile.lora.rank
-            return "" if strength == 1 else tr("acts at {strength} × its rank").format(strength=f"{strength:g}")
+            told = figures(f"{strength:g}")
+            return "" if strength == 1 else tr("acts at {strength} × its rank").format(strength=told)
         case "training.steps":
             return _time(profile, forecast)
         case "training.batch_size" | "training.gradient_accumulation":
@@ -44,7 +45,7 @@ def _consequence(name: str, profile: Profile, forecast: Forecast | None) -> str:
             return tr("{share} of the run").format(share=words.percent(training.warmup_steps / training.steps))
         case "dataset.width" | "dataset.height":
             size = profile.dataset.width * profile.dataset.height / 1e6
-            return tr("about {size} megapixels").format(size=f"{size:.2f}")
+            return tr("about {size} megapixels").format(size=figures(f"{size:.2f}"))
         case "samples.num_steps":
             seconds = preview_cost.each_s(profile, forecast)
             return tr("about {time} a preview").format(time=words.duration(seconds)) if seconds else ""
@@ -52,7 +53,7 @@ def _consequence(name: str, profile: Profile, forecast: Forecast | None) -> str:
             return _previews(profile)
         case "checkpoints.every_steps":
             number = _times(profile.checkpoints.every_steps, training.steps)
-            return tr("1 file") if number == 1 else tr("{number} files").format(number=f"{number:,}")
+            return tr("1 file") if number == 1 else tr("{number} files").format(number=figures(f"{number:,}"))
         case "samples.prompts":
             number = len(profile.samples.prompts)
             return (
@@ -68,7 +69,7 @@ def _weights(forecast: Forecast | None) -> str:
     phase = next((need for need in forecast.phases if need.phase == "training"), None)
     weights = sum(card.weights_bytes for card in phase.cards) if phase is not None else 0
     said = tr("{size} of weights, {number} blocks")
-    return said.format(size=words.size(weights), number=forecast.num_blocks) if weights else ""
+    return said.format(size=figures(words.size(weights)), number=forecast.num_blocks) if weights else ""
 
 
 def _time(profile: Profile, forecast: Forecast | None) -> str:

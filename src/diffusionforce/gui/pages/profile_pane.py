@@ -70,7 +70,7 @@ class ProfilePane(QFrame):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(14, 18, 4, 14)
         layout.setSpacing(8)
-        layout.addLayout(row(Label(tr("Profiles"), "title"), None, self.bring, self.new, 10, gap=2))
+        layout.addLayout(row(Label("Profiles", "title"), None, self.bring, self.new, 10, gap=2))
         layout.addLayout(row(self.search, 10, gap=0))
         layout.addWidget(scrolling(holder(self._names), name="clear"), 1)
 

@@ -119,10 +119,9 @@ class RunNotice(QWidget):
                 if own
                 else "Nothing is saved yet."
             )
-        since = model.seconds_since_save()
-        when = f", {words.ago(since)}" if since is not None else ""
-        keeps = "" if compact else " Stopping now keeps it."
-        return f"Last save: step {model.saved[-1].step:,}{when}.{keeps}"
+        since, step = model.seconds_since_save(), f"{model.saved[-1].step:,}"
+        told = f"Last save: step {step}." if since is None else f"Last save: step {step}, {words.ago(since)}."
+        return told if compact else f"{told} Stopping now keeps it."
 
     def ask_stop(self) -> None:
         """Ask inline whether to stop; the safe button has the focus."""

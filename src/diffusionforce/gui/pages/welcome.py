@@ -152,7 +152,7 @@ class WelcomePage(Page):
         self.items[at].set_note(note)
 
     def _on_checked(self, verdict: str) -> None:
-        self._mark(0, tr(verdict).lower() if verdict.isascii() else tr(verdict))
+        self._mark(0, _lowered(tr(verdict)))
 
     def _on_model(self, name: str) -> None:
         if self._at == 2:

@@ -61,7 +61,6 @@ class DatasetDesk(QObject):
         self._outbox = Outbox()
         self._missing: list[Path] | None = None
         self.view = ProfileView()
-        self._by_path: dict[Path, SetFolder] = {}
         self._bench = RepairBench(self._outbox.write, self)
         self._bench.progressed.connect(lambda done, total: self.progressed.emit("Repairing", done, total))
 
@@ -98,15 +97,6 @@ class DatasetDesk(QObject):
         """Look at datasets as a profile does."""
         if self.view.look_through(profile):
             self.check_again()
-
-    def folder_of(self, row: Row) -> SetFolder:
-        """Return the folder that a file belongs to, with what the dataset says of it."""
-        known = self._by_path.get(row.folder)
-        return known if known is not None else SetFolder(path=str(row.folder))
-
-    def size_of(self, row: Row, usual: tuple[int, int] | None = None) -> tuple[int, int]:
-        """Return the width and height that a file is trained at; `usual` stands for the size of the profile."""
-        return self.folder_of(row).size(usual or self.view.size)
 
     def open(self, choice: str) -> None:
         """Open a dataset: its names at once, its findings when the check has them."""
@@ -153,7 +143,7 @@ class DatasetDesk(QObject):
         if asked != self._asked:
             return
         self.folders = found.folders
-        self._by_path = {Path(folder.path): folder for folder in found.folders}
+        self.view.take_folders(found.folders)
         self._steps = [(root, action) for root, action in found.repairs] if not self.is_read_only else []
         self.table = found.table
         self._start_check(asked)

@@ -135,6 +135,13 @@ class SampleTable:
         """Tell whether a prompt leaves the trigger word out, so that its pictures show what leaks."""
         return bool(self.trigger) and self.trigger.lower() not in row.prompt.lower()
 
+    def path_in_run(self, row: int, column: int) -> str:
+        """Return the place of a sample within the run folder, empty where there is none."""
+        steps = self.steps
+        if row >= len(self.rows) or column >= len(steps):
+            return ""
+        return self.rows[row].paths.get(steps[column], "")
+
     def path(self, root: Path, row: int, step: int) -> Path | None:
         """Return the file of one sample, None when there is none. A path that leaves the run folder is refused."""
         if not 0 <= row < len(self.rows):

@@ -72,7 +72,7 @@ class SeenPart(QWidget):
         if shown is None:
             self._clip.stop()
             return
-        folder, intake = self._desk.folder_of(shown), self._desk.view.intake
+        folder, intake = self._desk.view.folder_of(shown), self._desk.view.intake
         moves = shown.facts.media == "clip" and intake.takes_clips and bool(shown.facts.num_frames)
         num_frames = intake.frames_of(folder.frames)
         if moves and shown.facts.is_used:
@@ -89,7 +89,7 @@ class SeenPart(QWidget):
         self._show_picture()
 
     def _show_facts(self, shown: Row) -> None:
-        framing = shown.framing(self._desk.size_of(shown, self.usual_size))
+        framing = shown.framing(self._desk.view.size_of(shown, self.usual_size))
         cropped = noted("nothing")
         if framing is not None and framing.cropped_share >= 0.005:
             share = words.percent(framing.cropped_share)
@@ -110,7 +110,7 @@ class SeenPart(QWidget):
         if picture is None and shown.is_readable:
             picture = self._thumbnails.get(shown.path, edge_px=LARGE_PX) or self._thumbnails.get(shown.path)
         is_seen = shown.facts.media == "picture" or (shown.facts.media == "clip" and shown.facts.is_used)
-        framing = shown.framing(self._desk.size_of(shown, self.usual_size)) if is_seen else None
+        framing = shown.framing(self._desk.view.size_of(shown, self.usual_size)) if is_seen else None
         spoken = f"{shown.path.name}, {shown.size_words}, cut off: {self.cropped.text()}"
         self.crop.show_picture(picture, framing, icon=ICONS.get(shown.facts.media, "image"), spoken=spoken)
 

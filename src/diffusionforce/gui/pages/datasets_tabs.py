@@ -37,7 +37,7 @@ class ShapesTab(QWidget):
     def refresh(self) -> None:
         """Count the shapes of the pictures that are trained on."""
         size = self._size()
-        counts = self._desk.table.shapes(lambda row: self._desk.size_of(row, size))
+        counts = self._desk.table.shapes(lambda row: self._desk.view.size_of(row, size))
         whole = sum(count.num for count in counts)
         self.card.note.set_text(
             tr(used_words(whole, len(self._desk.table.counted), num_clips=self._desk.table.num_clips))

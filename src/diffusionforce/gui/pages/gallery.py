@@ -131,7 +131,7 @@ class GalleryPage(Page):
         try:
             session = RunSession.open(path, parent=self)
         except UserError as error:
-            self._problem.addWidget(Banner("err", error.sentence, error.hint))
+            self._say("err", error.sentence, error.hint)
             return
         self._close_opened()
         self._opened = session
@@ -209,19 +209,16 @@ class GalleryPage(Page):
         self.compare.choose(row=self.grid.cell.row, right_step=step if step else None)
 
     def _toggle_mark(self, cell: Cell) -> None:
-        """Mark the sample in a cell, or take the mark away."""
-        table = self._table()
-        steps = table.steps if table is not None else []
-        if table is None or self._favourites is None or cell.column >= len(steps):
-            return
-        relative = table.rows[cell.row].paths.get(steps[cell.column])
-        if relative is None:
+        """Mark the preview in a cell, or take the mark away."""
+        table, marked = self._table(), self._favourites
+        relative = table.path_in_run(cell.row, cell.column) if table is not None else ""
+        if marked is None or not relative:
             return
         clear(self._problem)
         try:
-            self._favourites.toggle(relative)
+            marked.toggle(relative)
         except UserError as error:
-            self._problem.addWidget(Banner("err", error.sentence, error.hint))
+            self._say("err", error.sentence, error.hint)
         self._show_marks()
         self.pane.show_bar()
 
@@ -281,11 +278,14 @@ class GalleryPage(Page):
             save_picture(self, picture, name=f"{self._shown.root.name}-before-after.png", told=self._on_saved)
 
     def _on_saved(self, saved: bool, path: str) -> None:
-        clear(self._problem)
         if saved:
-            self._problem.addWidget(Banner("ok", "The comparison is saved.", path))
+            self._say("ok", "The comparison is saved.", path)
         else:
-            self._problem.addWidget(Banner("err", f"{path} could not be written.", "Choose another folder."))
+            self._say("err", f"{path} could not be written.", "Choose another folder.")
+
+    def _say(self, tone: str, title: str, text: str) -> None:
+        clear(self._problem)
+        self._problem.addWidget(Banner(tone, title, text))
 
     def _fill_runs(self) -> None:
         self.runs.fill(current=self._current, shown=self._shown)

@@ -193,12 +193,15 @@ class Estimator:
         if self.variant.sampling is None:
             return 0
         card, mine = self.cards[placing.cards[rank]], placing.blocks_of(rank)
-        resident = [block for block in mine if block not in spread(mine, stage.num_paged)]
+        paged = spread(mine, stage.num_paged)
+        resident = [block for block in mine if block not in paged]
         room = card.budget_bytes - card.constant_bytes - self._sampling_bytes(self.variant.sampling, mine, rank)
-        slots_bytes = self.num_slots * self.largest_paged_bytes
-        for num in range(len(resident) + 1):
-            staying = sum(self._weights[block] for block in resident) - self._sum(self._weights, spread(resident, num))
-            if staying + (slots_bytes if num or stage.num_paged else 0) <= room:
+        slots_bytes, resident_bytes = self.num_slots * self.largest_paged_bytes, self._sum(self._weights, resident)
+        if resident_bytes + (slots_bytes if stage.num_paged else 0) <= room:
+            return 0
+        fewest = -(-(resident_bytes + slots_bytes - room) // max(self._weights))
+        for num in range(max(1, fewest), len(resident) + 1):
+            if resident_bytes - self._sum(self._weights, spread(resident, num)) + slots_bytes <= room:
                 return num
         return None
 

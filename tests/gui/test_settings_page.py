@@ -18,6 +18,7 @@ from diffusionforce.gui.model import hub_token, language
 from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.path_line import PathLine
 
 WAIT_MS = 20_000
 INTACT = (
@@ -163,3 +164,18 @@ def test_the_engine_is_left_alone_during_a_run(window: Window, page: SettingsPag
     page.updates._show_engine()
     assert not page.updates.act.isEnabled()
     assert page.updates.act.toolTip() == "Not while a run goes on."
+
+
+def test_a_long_path_keeps_its_beginning_and_its_end(qtbot: QtBot):
+    # Symptom: the end of a path, which tells it from others, was cut off.
+    path = "/home/somebody/a folder with a rather long name/and another one within it/DiffusionForce/runs"
+    line = PathLine(path, name="Runs")
+    qtbot.addWidget(line)
+    line.resize(280, 32)
+    line.show()
+    assert line.text().startswith("/home") and line.text().endswith("/runs") and "…" in line.text()
+    assert line.toolTip() == path and line.accessibleName() == f"Runs: {path}"
+    qtbot.keyClick(line, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QApplication.clipboard().text() == path
+    line.resize(2000, 32)
+    qtbot.waitUntil(lambda: line.text() == path)

@@ -265,7 +265,7 @@ def _favourites(window: Window, runs: dict[str, Path]) -> None:
 
 def _prompts(window: Window, runs: dict[str, Path]) -> None:
     _gallery("live")(window, runs)
-    window.gallery.bar.edit.click()
+    window.gallery.pane.bar.edit.click()
 
 
 def _files(window: Window, runs: dict[str, Path]) -> None:

@@ -128,8 +128,8 @@ def show_tab(index: int) -> Callable[[Window, Path], None]:
 def show_prompts(window: Window, path: Path) -> None:
     show_run("running")(window, path)
     window.go("gallery")
-    wait_for(lambda: window.gallery.bar.edit.isVisible())
-    window.gallery._edit_prompts()
+    wait_for(lambda: window.gallery.pane.bar.edit.isVisible())
+    window.gallery.pane.edit_prompts()
 
 
 def show_queue(window: Window, path: Path) -> None:
@@ -170,13 +170,13 @@ def show_dataset(tab: str) -> Callable[[Window, Path], None]:
         assert isinstance(page, DatasetsPage)
         page.choose(str(broken_dataset.make(path / "A folder whose name is longer than most would choose")))
         wait_for(lambda: page.desk.table.is_checked)
-        page.tabs.choose(tab)
-        page.tabs.chosen.emit(tab)
+        page.files.tabs.choose(tab)
+        page.files.tabs.chosen.emit(tab)
         if tab == "left_out":
             page.trigger_panel.open()
         if tab == "fix":
             page.folders_panel.open()
-            page.grid.choose_all()
+            page.files.grid.choose_all()
 
     return show
 

@@ -65,7 +65,9 @@ class FolderLine(QFrame):
             sizes.addItem(training_size.words(own), own)
         sizes.setCurrentText(training_size.words(own) if self.folder.width else tr("As the profile"))
         sizes.setFixedWidth(SIZE_PX)
-        sizes.setAccessibleName(f"Training size of {self.folder.path}")
+        editor = sizes.lineEdit()
+        for named in (sizes, editor) if editor is not None else (sizes,):
+            named.setAccessibleName(f"Training size of {self.folder.path}")
         sizes.setToolTip(f"The profile trains at {training_size.words(usual)}. {SIZE_RULE}")
         sizes.setEnabled(not self._desk.is_read_only)
         sizes.currentTextChanged.connect(self._on_size)

@@ -3,13 +3,12 @@
 import argparse
 import difflib
 import shlex
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from diffusionforce.errors import ProfileError, RunFolderError
-from diffusionforce.job import Profile, changed, expanded
+from diffusionforce.job import Profile, changed, expanded, parsed_toml
 from diffusionforce.job.files import is_there
 from diffusionforce.runs import RunFolder, list_runs, runs_root, shortened
 
@@ -99,8 +98,8 @@ def as_options(settings: Mapping[str, object]) -> str:
 def _value(text: str) -> Any:
     """What a value means in a profile; what means nothing there is a text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parsed_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 

@@ -4,7 +4,6 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
 from rich.console import Console
@@ -13,8 +12,9 @@ from diffusionforce.cli.arguments import add_plan_arguments, user_path, with_dev
 from diffusionforce.cli.forecast_tables import show_forecast
 from diffusionforce.cli.output import waiting, write_answer
 from diffusionforce.cli.running import job_of
+from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.errors import ProfileError, UserError
-from diffusionforce.job import Job, dataset_folder, find_profile, read_job, read_profile, write_job
+from diffusionforce.job import Job, dataset_folder, find_profile, loaded_toml, read_job, read_profile, write_job
 from diffusionforce.job.files import DEMO_PREFIX
 from diffusionforce.wire import Failed, child_environment, forecast_command
 from diffusionforce.wire.forecast import Forecast, read_answer
@@ -120,7 +120,7 @@ def _require_pictures(job: Job, *, no_dataset: Path) -> None:
     from diffusionforce.datasets import read_folder  # noqa: PLC0415
 
     if job.dataset_dir != no_dataset:
-        read_folder(job.dataset_dir, decode=False)
+        read_folder(job.dataset_dir, decode=False, intake=intake_of(job.profile))
 
 
 def _written_job(name: str) -> Job | None:
@@ -128,7 +128,7 @@ def _written_job(name: str) -> Job | None:
     path = Path(name)
     path = path / "job.toml" if path.is_dir() else path
     try:
-        if path.suffix != ".toml" or "profile" not in tomllib.loads(path.read_text(encoding="utf-8-sig")):
+        if path.suffix != ".toml" or "profile" not in loaded_toml(path):
             return None
     except (OSError, ValueError):
         return None  # Whoever reads profiles says what is wrong with it.

@@ -7,9 +7,9 @@ import contextlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 LOG_NAME = "repairs.jsonl"
 
@@ -44,6 +44,15 @@ class Entry(BaseModel):
     before: str = ""
     now: str
 
+    @field_validator("before", "now")
+    @classmethod
+    def _lies_in_the_folder(cls, name: str) -> str:
+        """Refuse names that lead out: the folder, with its log, may have been downloaded."""
+        path = PurePath(name)
+        if path.is_absolute() or path.drive or ".." in path.parts or "\0" in name:
+            raise ValueError(f"{name!r} is not in the folder")
+        return name
+
 
 def to_line(entry: Entry) -> bytes:
     # As escapes: names that are not UTF-8 text are among them.
@@ -62,13 +71,13 @@ def by_repair(entries: Iterable[Entry]) -> dict[str, Repaired]:
 
 
 def read_entries(log: Path) -> list[Entry]:
-    """Read the log, the first entry first; a line that a crash has torn is left out."""
+    """Read the log, the first entry first; a line that a crash has torn, or that leads elsewhere, is left out."""
     try:
         lines = log.read_bytes().splitlines()
     except OSError:
         return []
     entries: list[Entry] = []
     for line in lines:
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             entries.append(Entry.model_validate(json.loads(line)))
     return entries

@@ -4,15 +4,14 @@ Such a set is a folder of ours with one small file in it, so that everything tha
 a set as well.
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
 import tomli_w
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from diffusionforce.errors import DatasetError
-from diffusionforce.job import write_whole
+from diffusionforce.job import loaded_toml, write_whole
 from diffusionforce.job.profile import Section
 
 SET_NAME = "dataset-set.toml"
@@ -84,8 +83,8 @@ def read_set(root: Path) -> DatasetSet:
         DatasetError: The file cannot be read.
     """
     try:
-        return DatasetSet.model_validate(tomllib.loads((root / SET_NAME).read_text(encoding="utf-8")))
-    except (OSError, ValueError, ValidationError) as error:
+        return DatasetSet.model_validate(loaded_toml(root / SET_NAME))
+    except (OSError, ValueError) as error:
         raise DatasetError(
             f"The dataset {root.name} cannot be read.", hint="Put its folders together again.", detail=str(error)
         ) from error

@@ -17,6 +17,7 @@ from diffusionforce.job.files import (
 from diffusionforce.job.home import data_dir, own_profiles_dir
 from diffusionforce.job.job import Job
 from diffusionforce.job.profile import SCHEMA_VERSION, Profile
+from diffusionforce.job.toml import loaded_toml, parsed_toml
 from diffusionforce.job.whole_files import PART_SUFFIX, write_whole
 
 __all__ = [
@@ -30,8 +31,10 @@ __all__ = [
     "dataset_folder",
     "expanded",
     "find_profile",
+    "loaded_toml",
     "own_profiles",
     "own_profiles_dir",
+    "parsed_toml",
     "read_job",
     "read_profile",
     "shipped_dir",

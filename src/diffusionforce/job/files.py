@@ -20,6 +20,7 @@ from diffusionforce.errors import ProfileError
 from diffusionforce.job.home import own_profiles_dir
 from diffusionforce.job.job import Job
 from diffusionforce.job.profile import Profile
+from diffusionforce.job.toml import loaded_toml
 from diffusionforce.job.whole_files import write_whole
 
 DEMO_PREFIX = "demo:"
@@ -245,7 +246,7 @@ def expanded(path: str) -> Path:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return loaded_toml(path)
     except FileNotFoundError:
         raise ProfileError(f"{path} is not there.", hint="Check the path.") from None
     except OSError as error:
@@ -254,6 +255,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ProfileError(f"{path} is not UTF-8 text.", hint="Save it as UTF-8 and try again.") from None
     except tomllib.TOMLDecodeError as error:
         raise ProfileError(f"{path} is not valid TOML: {error}.", hint="Fix the line it names.") from None
+    except ValueError as error:
+        raise ProfileError(f"{path} cannot be read: {error}.", hint="Take another file.") from None
 
 
 def _validated(

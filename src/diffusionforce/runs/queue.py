@@ -92,7 +92,7 @@ class RunQueue:
     def _raw(self) -> list[dict[str, Any]]:
         try:
             content = json.loads(self._path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return []
         entries: object = cast(dict[str, Any], content).get("runs") if isinstance(content, dict) else None
         if not isinstance(entries, list):

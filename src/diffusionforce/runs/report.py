@@ -7,7 +7,6 @@ was shown. Pictures, captions and weights are never part of it.
 import io
 import json
 import os
-import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Any
 import tomli_w
 
 from diffusionforce.errors import RunFolderError, UserError
-from diffusionforce.job import Job, builtin_profiles, data_dir, read_job, write_whole
+from diffusionforce.job import Job, builtin_profiles, data_dir, parsed_toml, read_job, write_whole
 from diffusionforce.runs.cleaning import Cleaner
 from diffusionforce.runs.folder import RunFolder
 from diffusionforce.runs.storage import storage_error
@@ -142,8 +141,8 @@ def _clean_line(line: str, cleaner: Cleaner) -> str:
 
 def _clean_toml(text: str, cleaner: Cleaner) -> str:
     try:
-        table: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError):
+        table = parsed_toml(text)
+    except ValueError:
         return cleaner.clean(text)
     return tomli_w.dumps(cleaner.cleaned(table))
 

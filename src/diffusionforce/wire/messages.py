@@ -16,6 +16,12 @@ from diffusionforce.wire.text import to_json
 PROTOCOL_VERSION = 1
 
 
+MAX_STEPS, MAX_PROMPTS = 10_000_000, 1024
+"""More than any run has: readers make lists of them, which a damaged number must not make endless."""
+Steps = Annotated[int, Field(ge=0, le=MAX_STEPS)]
+Prompts = Annotated[int, Field(ge=0, le=MAX_PROMPTS)]
+
+
 class Record(BaseModel):
     """Base of all messages; unknown fields from a newer trainer are ignored."""
 
@@ -33,7 +39,7 @@ class Hello(Record):
     engine: str
     profile_name: str
     run_dir: str
-    num_steps: int
+    num_steps: Steps
 
 
 class Preparing(Record):
@@ -43,7 +49,7 @@ class Preparing(Record):
     stage: Literal["model", "text", "pictures", "samples", "held_out"]
     done: int
     total: int
-    step: int = 0
+    step: Steps = 0
 
 
 class DevicePlacement(Record):
@@ -105,7 +111,7 @@ class Compared(Record):
     """The forecast against what the first steps took; what was learnt makes the next forecast of its kind better."""
 
     kind: Literal["compared"] = "compared"
-    step: int
+    step: Steps
     devices: tuple[ComparedDevice, ...]
     planned_s: float | None = None
     seen_s: float
@@ -147,8 +153,8 @@ class Step(Record):
     """One optimiser step."""
 
     kind: Literal["step"] = "step"
-    step: int
-    num_steps: int
+    step: Steps
+    num_steps: Steps
     loss: float
     learning_rate: float
     grad_norm: float | None = None
@@ -161,7 +167,7 @@ class HeldOut(Record):
     """Loss on the held-out pictures, with fixed noise and timesteps."""
 
     kind: Literal["held_out"] = "held_out"
-    step: int
+    step: Steps
     loss: float
 
 
@@ -169,9 +175,9 @@ class Sample(Record):
     """One sample (preview) was written to `path`, relative to the run folder."""
 
     kind: Literal["sample"] = "sample"
-    step: int
-    prompt_index: int
-    num_prompts: int
+    step: Steps
+    prompt_index: Prompts
+    num_prompts: Prompts
     prompt: str
     seed: int
     path: str
@@ -182,7 +188,7 @@ class Checkpoint(Record):
     """A LoRA file was written to `path`, relative to the run folder."""
 
     kind: Literal["checkpoint"] = "checkpoint"
-    step: int
+    step: Steps
     path: str
     size_bytes: int
 
@@ -201,14 +207,14 @@ class Paused(Record):
 
     kind: Literal["paused"] = "paused"
     paused: bool
-    step: int = 0
+    step: Steps = 0
 
 
 class Done(Record):
     """The run reached its last step."""
 
     kind: Literal["done"] = "done"
-    step: int
+    step: Steps
     lora: str
     seconds: float
     held_out_before: float | None = None
@@ -219,7 +225,7 @@ class Stopped(Record):
     """The run ended because it was asked to; `lora` is what was saved, empty when there was nothing yet."""
 
     kind: Literal["stopped"] = "stopped"
-    step: int
+    step: Steps
     lora: str = ""
 
 

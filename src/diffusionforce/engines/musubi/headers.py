@@ -19,7 +19,11 @@ from diffusionforce.runs import shortened
 FilePrecision: TypeAlias = Literal["fp32", "bf16", "fp16", "fp8", "unknown"]
 GIB = 1024**3
 _LENGTH_BYTES = 8
-_MAX_HEADER_BYTES = 100_000_000
+_MAX_HEADER_BYTES = 32 << 20
+"""Far more than any model has; a larger one would only take its time to be refused."""
+_MAX_TENSORS = 20_000
+_MAX_DIMENSIONS = 16
+_MAX_LENGTH = 1 << 48
 _PRECISIONS: Mapping[str, FilePrecision] = {
     "F32": "fp32",
     "BF16": "bf16",
@@ -146,6 +150,8 @@ def _read_one(path: Path) -> Header:
             file.seek(_LENGTH_BYTES)
             table = json.loads(file.read(length))
         metadata = {str(name): str(value) for name, value in table.pop("__metadata__", {}).items()}
+        if len(table) > _MAX_TENSORS:
+            raise ValueError(f"{len(table)} tensors are more than any model has")
         tensors = {name: _tensor(entry) for name, entry in cast(dict[str, Any], table).items()}
         end = max((entry["data_offsets"][1] for entry in cast(dict[str, Any], table).values()), default=0)
     except (
@@ -168,11 +174,11 @@ def _read_one(path: Path) -> Header:
 
 
 def _tensor(entry: Mapping[str, Any]) -> Tensor:
-    return Tensor(
-        dtype=str(entry["dtype"]),
-        shape=tuple(int(length) for length in entry["shape"]),
-        offset=int(entry["data_offsets"][0]),
-    )
+    shape = tuple(int(length) for length in entry["shape"])
+    begin, end = (int(offset) for offset in entry["data_offsets"])
+    if len(shape) > _MAX_DIMENSIONS or not all(0 <= length < _MAX_LENGTH for length in (*shape, begin, end)):
+        raise ValueError(f"no tensor has the shape {str(shape[:_MAX_DIMENSIONS])[:100]} at {begin}")
+    return Tensor(dtype=str(entry["dtype"]), shape=shape, offset=begin)
 
 
 def _start(path: Path) -> bytes:

@@ -38,6 +38,7 @@ _PARTS = {
     "alpha": "",
     "dora_scale": "DoRA",
 }
+_LONGEST_FIRST = tuple(sorted(_PARTS, key=len, reverse=True))
 _DOWN = ("lora_down.weight", "lora_A.weight")
 _FORMATS = {"F64": ("<d", 8), "F32": ("<f", 4), "F16": ("<e", 2)}
 _MAX_SHOWN = 5
@@ -181,7 +182,7 @@ def _fits(family: Family, modules: Mapping[str, Module]) -> bool:
 
 def split_key(key: str) -> tuple[str, str]:
     """Return the layer that a tensor of a LoRA belongs to, and which part of it; no part if it is none."""
-    for part in sorted(_PARTS, key=len, reverse=True):
+    for part in _LONGEST_FIRST:
         if key.endswith(f".{part}"):
             return key.removesuffix(f".{part}"), part
     return key, ""

@@ -5,7 +5,9 @@ we ask for the names in the manifest, so one that leads out of the folder is nev
 """
 
 import io
+import lzma
 import stat
+import struct
 import subprocess
 import urllib.request
 import zipfile
@@ -21,6 +23,19 @@ from diffusionforce.errors import EngineError
 ByteReport = Callable[[int, int], None]
 """Takes the bytes done and the bytes in all, 0 if that is not known."""
 
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+"""What Python's reader raises for zips that are damaged, or made to break it."""
 _LANDMARK = "src/musubi_tuner/__init__.py"
 _LARGEST_ZIP_BYTES = 256 << 20
 _PIECE_BYTES = 1 << 18
@@ -59,7 +74,7 @@ class ZipSource:
         self._title = title
         try:
             self._zip = zipfile.ZipFile(file)
-        except zipfile.BadZipFile as error:
+        except _DAMAGED as error:
             raise SourceError(
                 f"{title} is not a whole zip file.", hint="Download it again.", detail=str(error)
             ) from error
@@ -82,7 +97,7 @@ class ZipSource:
             raise SourceError(f"{self._title} is not the engine: {name} in it is far too large.")
         try:
             return self._zip.read(entry)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except _DAMAGED as error:
             raise SourceError(
                 f"{self._title} is damaged at {name}.", hint="Download it again.", detail=repr(error)
             ) from error

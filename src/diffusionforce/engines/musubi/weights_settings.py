@@ -1,12 +1,12 @@
 """What the user chose about the files of models: further folders, files of other names, terms that were accepted."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from diffusionforce.errors import WeightsError
+from diffusionforce.job import loaded_toml
 from diffusionforce.job.files import write_toml
 from diffusionforce.runs import data_dir, storage_error
 
@@ -45,7 +45,7 @@ def read_settings() -> WeightsSettings:
     """
     path = settings_path()
     try:
-        return WeightsSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return WeightsSettings.model_validate(loaded_toml(path))
     except FileNotFoundError:
         return WeightsSettings()
     except OSError as error:
@@ -54,7 +54,7 @@ def read_settings() -> WeightsSettings:
             hint="Check DIFFUSIONFORCE_HOME, and who may read it.",
             detail=str(error),
         ) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+    except ValueError as error:
         raise WeightsError(
             f"{path} cannot be read: {_first_problem(error)}.",
             hint="Fix it, or remove it and choose again.",

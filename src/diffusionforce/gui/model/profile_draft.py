@@ -5,7 +5,6 @@ model says whether the texts make a profile; its complaints become one sentence 
 """
 
 import functools
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from diffusionforce.gui.model import setting_cautions, setting_fields
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_fields import NotReadableError, SettingField
 from diffusionforce.gui.model.setting_words import WORDS
-from diffusionforce.job import Profile
+from diffusionforce.job import Profile, parsed_toml
 
 MAX_UNDO = 200
 _TOO_SMALL = frozenset({"greater_than", "greater_than_equal"})
@@ -257,8 +256,8 @@ def value_of(field: SettingField, text: str) -> Any:
         return text == "true"
     if field.kind == "options":
         try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            return parsed_toml(text)
+        except ValueError as error:
             raise NotReadableError(
                 f"write option = value, a line each: {str(error)[0].lower()}{str(error)[1:]}"
             ) from None

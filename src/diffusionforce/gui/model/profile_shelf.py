@@ -5,7 +5,6 @@ aside, so that it can come back.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import (
     Profile,
     builtin_profiles,
+    loaded_toml,
     own_profiles,
     own_profiles_dir,
     read_profile,
@@ -229,7 +229,7 @@ def _understood(path: Path) -> tuple[Profile, tuple[str, ...]]:
         return read_profile(path), ()
     except ProfileError as refusal:
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+            table = loaded_toml(path)
         except (OSError, ValueError):
             raise refusal from None
         return _without_errors(table, refusal)

@@ -7,8 +7,16 @@ import errno
 from pathlib import Path
 
 import pytest
-from tests.support.fault_runs import Ended, ForkServer, Undisturbed, check_goes_on_exactly, check_readable
+from tests.support.fault_runs import (
+    Ended,
+    ForkServer,
+    Undisturbed,
+    check_goes_on_exactly,
+    check_readable,
+    undisturbed,
+)
 from tests.support.faulty_disk import Fault, site_of
+from tests.support.small_pocket import eventful_job
 
 from diffusionforce.job import Job
 from diffusionforce.wire import Failed
@@ -16,6 +24,19 @@ from diffusionforce.wire import Failed
 ERRORS = {"ENOSPC": errno.ENOSPC, "EACCES": errno.EACCES, "EIO": errno.EIO}
 WRITING = frozenset({"open", "write", "fsync", "mkdir", "rename", "replace", "truncate"})
 """What a full disk refuses."""
+
+
+@pytest.fixture(scope="module")
+def reference(server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """A short run that does everything once or twice: hundreds of its like meet a fault."""
+    job = eventful_job(
+        tmp_path_factory.mktemp("reference"),
+        training__steps=5,
+        samples__every_steps=4,
+        checkpoints__keep=1,
+        checkpoints__keep_best=0,
+    )
+    return undisturbed(server, job)
 
 
 def sites(server: ForkServer, reference: Undisturbed, folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 
 from diffusionforce.engines.autopsy import skipped_samples
 from diffusionforce.engines.contract import Controls, Output, Report
@@ -167,19 +168,26 @@ class Teller:
         self._report(skipped_samples(shortage, step=step, plan=self._plan, tries_again=False))
 
     def on_checkpoint(self, step: int, *, path: Path) -> None:
-        """Tell of a LoRA file."""
+        """Tell of a LoRA file.
+
+        Raises:
+            DivergedError: It holds numbers that are none; it is removed again, and those before stay.
+            WeightsError: It is cut short.
+        """
+        read_header(path)
+        if not _is_finite(path):
+            path.unlink(missing_ok=True)
+            raise DivergedError(
+                f"The training broke down by step {step}: weights of the LoRA are no numbers any more.",
+                hint="Lower training.learning_rate and start again; what was saved before is still there.",
+            )
         self.saved_step, self.saved_path = step, self._inside(path)
         self._report(Checkpoint(step=step, path=self.saved_path, size_bytes=path.stat().st_size))
         if step < self._num_steps:  # The last one has a name of its own, and makes no other one superfluous.
             self._keep(step, path)
 
     def _keep(self, step: int, path: Path) -> None:
-        """Remove the LoRA files that no rule keeps, now that there is a whole new one.
-
-        Raises:
-            WeightsError: It is cut short.
-        """
-        read_header(path)
+        """Remove the LoRA files that no rule keeps, now that there is a whole new one."""
         self._kept[step] = path
         for old in surplus([Save(step=one) for one in self._kept], self._checkpoints):
             with contextlib.suppress(OSError):  # A file too many spoils nothing.
@@ -188,6 +196,12 @@ class Teller:
     def _inside(self, path: Path) -> str:
         """The path relative to the run folder, with forward slashes."""
         return path.relative_to(self._output.root).as_posix()
+
+
+def _is_finite(path: Path) -> bool:
+    """Whether every number of a file is one."""
+    with safe_open(path, framework="pt") as file:
+        return all(bool(torch.isfinite(file.get_tensor(name)).all()) for name in file.keys())  # noqa: SIM118
 
 
 def _is_shortage(error: Exception) -> bool:

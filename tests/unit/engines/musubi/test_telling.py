@@ -9,7 +9,7 @@ from tests.support.jobs import small_job
 from tests.support.pocket_runs import FakeControls
 
 from diffusionforce.engines.musubi.telling import Teller
-from diffusionforce.errors import WeightsError
+from diffusionforce.errors import DivergedError, WeightsError
 from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.pipeline.placement import even_placement
 from diffusionforce.runs import RunFolder
@@ -58,3 +58,16 @@ def test_nothing_goes_for_a_file_that_is_cut_short(folder: RunFolder) -> None:
     with pytest.raises(WeightsError):
         told.on_checkpoint(20, path=second)
     assert first.is_file()
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_lora_of_numbers_that_are_none_ends_the_run_and_those_before_stay(folder: RunFolder, number: float) -> None:
+    """Its last step was still measured well: only the gradients were no numbers."""
+    told = teller(folder, every_steps=10, keep=1)
+    first, second = saved(folder, 10), saved(folder, 20)
+    told.on_checkpoint(10, path=first)
+    save_file({"good": torch.zeros(3), "bad": torch.tensor([0.0, number])}, second)
+    with pytest.raises(DivergedError, match="broke down by step 20"):
+        told.on_checkpoint(20, path=second)
+    assert first.is_file() and not second.exists()
+    assert (told.saved_step, told.saved_path) == (10, "checkpoints/fox-step00000010.safetensors")

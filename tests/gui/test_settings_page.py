@@ -166,11 +166,11 @@ def test_the_engine_is_left_alone_during_a_run(window: Window, page: SettingsPag
     assert page.updates.act.toolTip() == "Not while a run goes on."
 
 
-def test_a_long_path_keeps_its_beginning_and_its_end(qtbot: QtBot):
+def test_a_long_path_keeps_its_beginning_and_its_end(window: Window, qtbot: QtBot):
     # Symptom: the end of a path, which tells it from others, was cut off.
     path = "/home/somebody/a folder with a rather long name/and another one within it/DiffusionForce/runs"
     line = PathLine(path, name="Runs")
-    qtbot.addWidget(line)
+    line.setParent(window)
     line.resize(280, 32)
     line.show()
     assert line.text().startswith("/home") and line.text().endswith("/runs") and "…" in line.text()

@@ -58,7 +58,7 @@ class NoticeBar(QWidget):
         cancel.clicked.connect(self.forget)
         files = ", ".join(f"{file.name} ({words.size(len(file.content))})" for file in report.files)
         replaced = tr("Paths, names, prompts and tokens are replaced; pictures, captions and weights are not in it.")
-        self._show(Banner("info", "What the report holds", f"{files}. {replaced}", actions=(save, cancel)))
+        self._show(Banner("info", tr("What the report holds"), f"{files}. {replaced}", actions=(save, cancel)))
         save.setFocus()
 
     def forget(self) -> None:

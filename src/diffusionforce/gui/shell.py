@@ -332,10 +332,10 @@ class Window(QWidget):
     def tell_crash(self, note: Path) -> None:
         """Say that an earlier window crashed, and where it wrote down what it was doing."""
         text = tr("A run goes on without the window. Where it was is written in {path}, for a bug report.")
-        self.notices.say("warn", "The window crashed the last time", text.format(path=note))
+        self.notices.say("warn", tr("The window crashed the last time"), text.format(path=note))
 
     def _on_report_written(self, path: Path) -> None:
-        self.notices.say("ok", "The report is saved", tr("{path} - look into it before you send it.").format(path=path))
+        self.notices.say("ok", tr("The report is saved"), tr("{path} - look into it before you send it.").format(path=path))
 
     def _stop_and_close(self) -> None:
         self.notices.forget()

@@ -11,6 +11,7 @@ from diffusionforce.gui import background
 from diffusionforce.gui.model import history, words
 from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.pages.compare_runs import CompareRunsPane
 from diffusionforce.gui.pages.history_care import RunCare
@@ -239,7 +240,7 @@ class HistoryPage(Page):
                 ("Add to the queue again", lambda: self._run_again(root)),
                 ("Name and notes", lambda: self.care.edit(run)),
                 (noted("Open folder"), lambda: open_folder(root)),
-                ("Report a problem", lambda: self.report_asked.emit(root)),
+                (tr("Report a problem"), lambda: self.report_asked.emit(root)),
                 (noted("Delete"), lambda: self.care.ask_delete(run, needed_by=self._needs(root))),
             ],
         )

@@ -335,7 +335,8 @@ class Window(QWidget):
         self.notices.say("warn", tr("The window crashed the last time"), text.format(path=note))
 
     def _on_report_written(self, path: Path) -> None:
-        self.notices.say("ok", tr("The report is saved"), tr("{path} - look into it before you send it.").format(path=path))
+        text = tr("{path} - look into it before you send it.").format(path=path)
+        self.notices.say("ok", tr("The report is saved"), text)
 
     def _stop_and_close(self) -> None:
         self.notices.forget()

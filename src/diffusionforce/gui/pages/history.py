@@ -11,7 +11,6 @@ from diffusionforce.gui import background
 from diffusionforce.gui.model import history, words
 from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
-from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.pages.compare_runs import CompareRunsPane
 from diffusionforce.gui.pages.history_care import RunCare

@@ -6,7 +6,6 @@ with numbers and names in a table of patterns (`sentences`). What both lack stay
 collects the words, `tools/sentences.py` the patterns.
 """
 
-import functools
 import gettext
 import json
 import re
@@ -22,7 +21,6 @@ LANGUAGES = {"en": "English", "de": "Deutsch"}
 """Code and own name of every language there is."""
 _NUMBERS = {"de": (",", ".")}
 """What stands before decimals, and between thousands, where that is not as in English."""
-_MOST_KNOWN = 4096
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?B|s|ms|min|h|d|px|W|°C|%|×)(?!\w))")
 
 
@@ -47,8 +45,7 @@ def use(code: str) -> None:
         decimal, thousands = _NUMBERS.get(known, (".", ","))
         found = {text: said for text, said in json.loads(file.read_text(encoding="utf-8")).items() if said}
         sentences = Sentences(found, word=_State.catalogue.gettext, decimal=decimal, thousands=thousands)
-        # What is shown again and again, ten times a second in a run, is looked for once.
-        _State.told = functools.lru_cache(_MOST_KNOWN)(sentences.told)
+        _State.told = sentences.told
         _State.figures = sentences.number
     else:
         _State.told = _State.figures = _same

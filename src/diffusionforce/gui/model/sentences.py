@@ -11,10 +11,11 @@ A translation that says `{0!s}` takes what was filled in as it is: the number of
 visibly, in a test.
 """
 
+import functools
+import heapq
 import itertools
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _BOUNDARY = r"[.!?] [A-Z“\d]|\n"
@@ -33,20 +34,60 @@ _BREAKS = (
     re.compile(r"(, )"),
 )
 """Where a text is taken apart: at lines, parts, sentences, and last at semicolons and commas."""
+_MOST_KNOWN = 4096
+_NUM_FIRST = 3
 _FIGURE = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _FIGURES = re.compile(_FIGURE)
 _NUMBER = re.compile(rf"[~±<>–-]?{_FIGURE}(?:\s?[/×x–]\s?{_FIGURE})*(?:\s?(?:[^\W\d_]{{1,3}}|%|°C|×))?")
 """A number with its unit, or several."""
 
 
-@dataclass(frozen=True)
 class _Pattern:
-    """One pattern: what it matches, its longest fixed part by which it is found fast, and its translation."""
+    """One pattern: what is fixed in it, where something is filled in, and its translation.
 
-    expression: re.Pattern[str]
-    landmark: str
-    names: tuple[str, ...]
-    translation: str
+    Args:
+        text: The pattern in English.
+        translation: The same in another language.
+    """
+
+    def __init__(self, text: str, translation: str) -> None:
+        parts = _PLACE.split(text)
+        self._text, self.translation = text, translation
+        self._fixed, self.names = [_plain(part) for part in parts[::2]], tuple(parts[1::2])
+        self._begin, self._end, self._landmark = self._fixed[0], self._fixed[-1], max(self._fixed, key=len)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Its first and last letters; empty where something is filled in there."""
+        begin = self._begin[:_NUM_FIRST]
+        return begin if len(begin) == _NUM_FIRST else "", self._end[-1:]
+
+    @property
+    def num_fixed(self) -> int:
+        """Letters that it says itself."""
+        return sum(map(len, self._fixed))
+
+    def groups(self, text: str) -> tuple[str, ...] | None:
+        """Return what was filled in; None for a text that was not made from this pattern."""
+        # Nearly all patterns are told apart by their ends, without an expression, which takes its time to be compiled.
+        if not (text.startswith(self._begin) and text.endswith(self._end) and self._landmark in text):
+            return None
+        match = self._expression.fullmatch(text)
+        return match.groups() if match is not None else None
+
+    @functools.cached_property
+    def _expression(self) -> re.Pattern[str]:
+        text, fixed = self._text, self._fixed
+        letters = sum(character.isalpha() for part in fixed for character in part)
+        is_sentence = text[0].isupper() or text[0] in "“…" or "(" in text or text.endswith((".", ":"))
+        takes_amounts = letters < (_FEW_LETTERS_OF_SENTENCE if is_sentence else _FEW_LETTERS)
+        expression = re.escape(fixed[0])
+        for number, (before, after) in enumerate(itertools.pairwise(fixed)):
+            is_glued = (number > 0 and not before) or before[-1:].isalpha()
+            # An amount at its beginning is enough to tell a pattern of few words from a name.
+            place = _AMOUNT if takes_amounts and number == 0 else _ANYTHING
+            expression += (_GLUED if is_glued else place) + re.escape(after)
+        return re.compile(expression)
 
 
 class Sentences:
@@ -64,13 +105,16 @@ class Sentences:
     ) -> None:
         self._word, self._decimal, self._thousands = word, decimal, thousands
         self._exact = {text: said for text, said in translations.items() if not _PLACE.search(text)}
-        found = [(text, said) for text, said in translations.items() if _PLACE.search(text)]
+        found = [_Pattern(text, said) for text, said in translations.items() if _PLACE.search(text)]
         # Patterns that say more themselves come before those into which anything fits.
-        found.sort(key=lambda pair: -len(_PLACE.sub("", pair[0])))
-        self._patterns = [_compiled(text, said) for text, said in found]
+        self._drawers: dict[tuple[str, str], list[tuple[int, _Pattern]]] = {}
+        for rank, pattern in enumerate(sorted(found, key=lambda pattern: -pattern.num_fixed)):
+            self._drawers.setdefault(pattern.ends, []).append((rank, pattern))
+        # What is shown again and again, ten times a second in a run, is looked for once.
+        self.told = functools.lru_cache(_MOST_KNOWN)(self._told)
+        """Returns a text in the language, as far as it is recognised."""
 
-    def told(self, text: str) -> str:
-        """Return a text in the language, as far as it is recognised."""
+    def _told(self, text: str) -> str:
         said = self._whole(text)
         if said is not None:
             return said
@@ -89,16 +133,22 @@ class Sentences:
         return whole.replace(",", self._thousands) + point.replace(".", self._decimal) + fraction
 
     def _whole(self, text: str) -> str | None:
-        if text in self._exact:
-            return self._exact[text]
-        if text and (word := self._word(text)) != text:
+        if not text or text in self._exact:
+            return self._exact.get(text, "")
+        if (word := self._word(text)) != text:
             return word
         if _NUMBER.fullmatch(text):
             return self.number(text)
-        for pattern in self._patterns:
-            if pattern.landmark in text and (match := pattern.expression.fullmatch(text)) is not None:
-                return self._filled(pattern, match.groups())
+        for pattern in self._candidates(text):
+            if (texts := pattern.groups(text)) is not None:
+                return self._filled(pattern, texts)
         return None
+
+    def _candidates(self, text: str) -> Iterator[_Pattern]:
+        """Yield the patterns that a text may be made from by its first and last letters, in their order."""
+        begins, ends = (text[:_NUM_FIRST], ""), (text[-1:], "")
+        drawers = [self._drawers.get((begin, end), []) for begin in begins for end in ends]
+        return (pattern for _, pattern in heapq.merge(*drawers))
 
     def _filled(self, pattern: _Pattern, texts: tuple[str, ...]) -> str:
         filled = {
@@ -108,21 +158,6 @@ class Sentences:
         numbered = [said for name, said in filled.items() if name.isdecimal()]
         named = {name: said for name, said in filled.items() if not name.isdecimal()}
         return pattern.translation.format(*numbered, **named)
-
-
-def _compiled(text: str, translation: str) -> _Pattern:
-    parts = _PLACE.split(text)
-    fixed, names = [_plain(part) for part in parts[::2]], tuple(parts[1::2])
-    letters = sum(character.isalpha() for part in fixed for character in part)
-    is_sentence = text[0].isupper() or text[0] in "“…" or "(" in text or text.endswith((".", ":"))
-    takes_amounts = letters < (_FEW_LETTERS_OF_SENTENCE if is_sentence else _FEW_LETTERS)
-    expression = re.escape(fixed[0])
-    for number, (before, after) in enumerate(itertools.pairwise(fixed)):
-        is_glued = (number > 0 and not before) or before[-1:].isalpha()
-        # An amount at its beginning is enough to tell a pattern of few words from a name.
-        place = _AMOUNT if takes_amounts and number == 0 else _ANYTHING
-        expression += (_GLUED if is_glued else place) + re.escape(after)
-    return _Pattern(re.compile(expression), max(fixed, key=len), names, translation)
 
 
 def _plain(part: str) -> str:

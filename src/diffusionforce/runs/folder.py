@@ -63,6 +63,8 @@ class RunFolder:
             raise RunFolderError(
                 f"{readable(str(path))} cannot be a run folder: its path is not UTF-8.", hint="Choose another folder."
             )
+        if path.is_file():
+            raise RunFolderError(f"{path} is a file, not a folder.", hint="Name a new folder.")
         if path.exists() and not (path.is_dir() and _is_empty(path)):
             raise _taken(path)
         nearest = next(place for place in (path, *path.parents) if place.exists())

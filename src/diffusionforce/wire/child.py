@@ -62,6 +62,8 @@ def child_environment() -> dict[str, str]:
     """
     environment = dict(os.environ)
     environment["PYTHONUTF8"] = "1"
+    # Files of weights in PyTorch's own format may come from anywhere; with this they could run code as they are read.
+    environment.pop("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", None)
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     if sys.platform == "linux":

@@ -50,7 +50,7 @@ def test_a_second_run_into_the_same_folder_is_refused_and_changes_nothing(run: R
 
 @pytest.mark.parametrize(
     ("place", "words"),
-    [("missing/run", "is not there"), ("file/run", "is a file"), ("file", "already holds a run or other files")],
+    [("missing/run", "is not there"), ("file/run", "is a file"), ("file", "file is a file, not a folder")],
 )
 def test_a_place_that_cannot_hold_a_run_is_refused_in_words(tmp_path: Path, place: str, words: str):
     (tmp_path / "file").write_text("mine")

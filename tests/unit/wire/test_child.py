@@ -14,7 +14,7 @@ def test_the_child_is_this_python_and_reads_the_job():
     command = child_command(Path("some job.toml"))
     assert command[0] == sys.executable
     assert command[-3:] == ["-m", "diffusionforce.trainer", "some job.toml"]
-    assert "utf8" in command
+    assert "utf8" in command and "faulthandler" in command
 
 
 def test_a_forecast_is_made_by_a_child_too():
@@ -65,3 +65,8 @@ def test_an_interrupt_waits_until_a_child_has_loaded():
     output, errors = child.communicate(timeout=30)
     assert (child.returncode, output.strip(), errors) == (0, b"interrupted", b"")
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set()), "ours comes through"
+
+
+def test_no_setting_of_ones_own_lets_weights_run_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    assert "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD" not in child_environment()

@@ -1,10 +1,11 @@
 """What a card keeps for the backward pass where the CPU's implementation of an operation keeps something else.
 
 Fake tensors of the CPU run the real model code without a card, and most operations save the same tensors there as on a
-card. Three that matter do not: attention on a card is one fused kernel that never holds the matrix of scores, RMS norm
-is one kernel instead of five, and dropout saves a mask of one byte a number. Mixed precision differs too: autocast for
-the CPU leaves norms and losses in half precision that autocast for a card runs in full. The stand-ins here make and
-save tensors of the sizes that the card's kernels make and save; what is in them is never read.
+card. Three that matter do not: attention on a card is one fused kernel that never holds the matrix of scores (unless it
+is given no heads), RMS norm is one kernel instead of five, and dropout saves a mask of one byte a number. Mixed
+precision differs too: autocast for the CPU leaves norms and losses in half precision that autocast for a card runs in
+full. The stand-ins here make and save tensors of the sizes that the card's kernels make and save; what is in them is
+never read.
 
 Legend: B batch, H heads, N queries, M keys, E numbers a head.
 """
@@ -62,6 +63,7 @@ _STOOD_IN_FOR = _IN_FULL_PRECISION | {
     torch.rms_norm,
     F.dropout,
     torch.dropout,
+    F.normalize,
 }
 
 RMS_NORM_IN_FULL_PRECISION = torch.__version__ >= (2, 12)  # pyright: ignore[reportOperatorIssue]
@@ -89,6 +91,8 @@ class CardKernels(TorchFunctionMode):
             return _rms_norm(*args, **kwargs)
         if func in (F.dropout, torch.dropout):
             return _dropout(*args, **kwargs)
+        if func is F.normalize:
+            return _normalized(*args, **kwargs)
         if torch.is_autocast_enabled("cpu"):
             args = tuple(_in_full_precision(value) for value in args)
             kwargs = {name: _in_full_precision(value) for name, value in kwargs.items()}
@@ -107,6 +111,8 @@ class CardKernels(TorchFunctionMode):
         if torch.is_autocast_enabled("cpu"):
             dtype = torch.get_autocast_dtype("cpu")
             query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
+        if query.dim() == 3:
+            return _attention_step_by_step(query, key, value)
         return FusedAttention.apply(query, key, value, attn_mask, self)  # pyright: ignore[reportReturnType]
 
 
@@ -201,6 +207,19 @@ def _rms_norm(
         scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True))
         return (x.float() * scale).to(x.dtype) * weight
     return FusedRmsNorm.apply(x, weight, len(normalized_shape))
+
+
+def _normalized(x: torch.Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, **_out: Any) -> torch.Tensor:
+    """Divided by its norm, which autocast works out in full precision without a copy; so the result is in it, too."""
+    dtype = torch.float32 if torch.is_autocast_enabled("cpu") else None
+    return x / torch.linalg.vector_norm(x, p, dim, keepdim=True, dtype=dtype).clamp_min(eps).expand_as(x)
+
+
+def _attention_step_by_step(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """(B, N, E), (B, M, E), (B, M, E) -> (B, N, E): without heads there is no fused kernel."""
+    scale = query.shape[-1] ** -0.25
+    scores = torch.bmm(query * scale, (key * scale).transpose(1, 2))
+    return torch.bmm(scores.softmax(-1), value)
 
 
 def _dropout(x: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:

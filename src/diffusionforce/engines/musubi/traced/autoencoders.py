@@ -6,16 +6,14 @@ memory it takes. Everything is for one picture or video: so many are prepared at
 Letters: F frames, H and W height and width in pixels, f, h and w the same of a latent, C its channels.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F  # noqa: N812
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from diffusionforce.engines.musubi.modules import import_light
 from diffusionforce.engines.musubi.traced.diffusers_parts import DIFFUSERS, allowing_all
@@ -53,40 +51,9 @@ class Autoencoder:
         size = (1, self.channels, frames, height // self.pixels, width // self.pixels)
         return torch.empty(size, dtype=self.latent_precision)
 
-    @contextmanager
-    def as_called(self) -> Iterator[None]:
+    def as_called(self) -> AbstractContextManager[object]:
         """As the programs call it."""
-        mixed = torch.autocast("cuda", dtype=self.precision) if self.autocast else nullcontext()
-        with mixed, _AsOnCards():
-            yield
-
-
-class _AsOnCards(TorchFunctionMode):
-    """Two operations that a card does in another way than the tracer knows of.
-
-    In mixed precision what is divided by its norm comes out in full precision; and attention without heads has no fused
-    kernel.
-    """
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if func is F.normalize and torch.is_autocast_enabled("cpu"):
-            return _normalized(*args, **kwargs)
-        if func is F.scaled_dot_product_attention and args[0].dim() == 3:
-            return _attention_step_by_step(*args)
-        return func(*args, **kwargs)
-
-
-def _normalized(x: torch.Tensor, *, dim: int, **_other: Any) -> torch.Tensor:
-    norm = torch.linalg.vector_norm(x, 2, dim, keepdim=True, dtype=torch.float32)
-    return x / norm.clamp_min(1e-12).expand_as(x)
-
-
-def _attention_step_by_step(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """(B, tokens, width) three times -> the same"""
-    scale = query.shape[-1] ** -0.25
-    scores = torch.bmm(query * scale, (key * scale).transpose(1, 2))
-    return torch.bmm(scores.softmax(-1), value)
+        return torch.autocast("cuda", dtype=self.precision) if self.autocast else nullcontext()
 
 
 def _once_for_each_shape(module: nn.Module) -> None:

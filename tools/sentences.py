@@ -33,6 +33,7 @@ IN_THE_WINDOW = (
     "gui/model/forecast_bars.py",
     "gui/model/forecast_blocks.py",
     "gui/model/forecast_strip.py",
+    "gui/model/forecast_verdict.py",
     "gui/model/forecast_ways.py",
     "gui/model/history.py",
     "gui/model/lora_words.py",

@@ -7,13 +7,10 @@ from diffusionforce.gui.model.forecast_bars import (
     card_bars,
     idle_bars,
     kinds_shown,
-    lines_of,
-    phase_to_look_at,
     phases_of,
     ram_bar,
-    summary,
-    tightest,
 )
+from diffusionforce.gui.model.forecast_verdict import lines_of, phase_to_look_at, summary, tightest
 from diffusionforce.rig import Card
 from diffusionforce.wire.forecast import Forecast, PhaseNeed
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support import forecasts
 
 import sentences as tool
-from diffusionforce.gui.model import forecast_bars, language, words
+from diffusionforce.gui.model import forecast_verdict, language, words
 from diffusionforce.gui.model.language import tr, unbroken
 from diffusionforce.gui.model.sentences import Sentences
 from diffusionforce.wire import Done
@@ -66,7 +66,7 @@ def test_names_of_the_user_are_left_alone(name: str):
 def test_a_forecast_and_an_end_are_told_without_a_word_of_english():
     from diffusionforce.gui.model import outcome  # noqa: PLC0415 - beside what it is compared with.
 
-    told = [tr(sentence) for _, sentence in forecast_bars.lines_of(forecasts.forecast())[:1]]
+    told = [tr(sentence) for _, sentence in forecast_verdict.lines_of(forecasts.forecast())[:1]]
     end = outcome.of_message(Done(step=300, seconds=287, lora="x", held_out_before=0.06, held_out_after=0.03))
     told += [tr(end.title), tr(end.sentence)]
     assert not [text for text in told if {" the ", " of ", " and ", "fell", "steps"} & {f" {w} " for w in text.split()}]

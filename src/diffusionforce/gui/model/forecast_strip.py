@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui.model import forecast_bars, preview_cost, words
+from diffusionforce.gui.model import forecast_bars, forecast_verdict, preview_cost, words
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.forecast_ways import step_seconds
 from diffusionforce.gui.model.language import noted
@@ -84,7 +84,7 @@ def view_of(status: ForecastStatus, *, profile: Profile | None) -> StripView:
 
 
 def _told(forecast: Forecast, profile: Profile) -> StripView:
-    tone, summary = forecast_bars.summary(forecast)
+    tone, summary = forecast_verdict.summary(forecast)
     if forecast.refusal:
         said = " ".join((*forecast.refusal, *forecast.ways_out[:1]))
         tip = "\n".join((*forecast.refusal, *forecast.ways_out))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui.model import forecast_bars, words
+from diffusionforce.gui.model import forecast_bars, forecast_verdict, words
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.runs import RunFolder
 
@@ -94,7 +94,7 @@ def _memory_checks(plan: Plan) -> list[Check]:
     if forecast.refusal:
         hint = " ".join((*forecast.refusal, *forecast.ways_out[:1]))
         return [Check(tone="err", text="The memory does not suffice", hint=hint)]
-    tone, sentence = forecast_bars.summary(forecast)
+    tone, sentence = forecast_verdict.summary(forecast)
     way = forecast.recommended
     on_processor = way is None or forecast_bars.is_on_processor(forecast)
     on = "in memory" if on_processor or way is None else f"on {words.count(len(way.cards), 'card')}"

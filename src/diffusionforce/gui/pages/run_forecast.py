@@ -5,7 +5,7 @@ import time
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from diffusionforce.gui.model import forecast_bars, forecast_blocks, words
+from diffusionforce.gui.model import forecast_bars, forecast_blocks, forecast_verdict, words
 from diffusionforce.gui.model.forecast_bars import KIND_WORDS, PHASE_WORDS, PHASES, NeedBar
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.language import tr
@@ -81,7 +81,7 @@ class ForecastCard(Card):
         self._status = status
         forecast = status.forecast
         if forecast is not None and forecast is not self._shown and forecast.refusal:
-            self.phases.choose(PHASES.index(forecast_bars.phase_to_look_at(forecast)))
+            self.phases.choose(PHASES.index(forecast_verdict.phase_to_look_at(forecast)))
         self._shown = forecast
         self._show_chip(status)
         told = [PHASES.index(phase) for phase in forecast_bars.phases_of(forecast)] if forecast is not None else []
@@ -118,7 +118,7 @@ class ForecastCard(Card):
             self._chip.set("Not known", "warn", "warn")
         elif status.is_refused:
             self._chip.set("Does not fit", "err", "err")
-        elif status.current is not None and forecast_bars.summary(status.current)[0] == "warn":
+        elif status.current is not None and forecast_verdict.summary(status.current)[0] == "warn":
             self._chip.set("Tight", "warn", "warn")
         else:
             self._chip.set("Fits", "ok", "ok")
@@ -172,7 +172,7 @@ class ForecastCard(Card):
         if self._status.is_checking:
             self._add_line("info", FORMER)
             return
-        for tone, sentence in forecast_bars.lines_of(forecast):
+        for tone, sentence in forecast_verdict.lines_of(forecast):
             self._add_line(tone, sentence)
 
     def _add_line(self, tone: str, sentence: str) -> None:

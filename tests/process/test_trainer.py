@@ -280,11 +280,11 @@ def test_a_picture_with_a_name_that_is_not_utf8_does_not_silence_the_trainer(tmp
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 24 MB of its own."""
+    """A disk of 40 MB of its own."""
     place = tmp_path / "disk"
     place.mkdir()
     mounted = os.name == "posix" and subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(place)], capture_output=True, check=False
     )
     if not mounted or mounted.returncode:
         pytest.skip("mounting a small disk needs Linux and more rights than we have")

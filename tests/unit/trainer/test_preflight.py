@@ -125,5 +125,5 @@ def test_all_problems_are_told_at_once(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_taken_folder_is_refused(tmp_path: Path):
     job = small_job(tmp_path)
     job.run_dir.write_text("")
-    with pytest.raises(RunFolderError, match="already holds"):
+    with pytest.raises(RunFolderError, match="is a file, not a folder"):
         preflight.check(job)

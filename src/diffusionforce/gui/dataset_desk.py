@@ -67,9 +67,7 @@ class DatasetDesk(QObject):
     @property
     def title(self) -> str:
         """Its name for people."""
-        if self.choice.startswith("demo:"):
-            return dataset_reading.title(self.choice)
-        return self.library.title(self.choice)
+        return dataset_reading.title(self.choice) if self.is_read_only else self.library.title(self.choice)
 
     @property
     def is_read_only(self) -> bool:

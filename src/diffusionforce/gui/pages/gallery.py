@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from diffusionforce.errors import UserError
@@ -13,13 +13,13 @@ from diffusionforce.gui.model.language import noted
 from diffusionforce.gui.model.samples import SampleTable, facts_words
 from diffusionforce.gui.pages.gallery_compare import ComparePane
 from diffusionforce.gui.pages.gallery_grid import COMFY_KEY, GridPane
+from diffusionforce.gui.pages.gallery_header import GalleryHeader
 from diffusionforce.gui.pages.gallery_large import LargeView
 from diffusionforce.gui.pages.gallery_marks import MarksPane
-from diffusionforce.gui.pages.gallery_runs import RunPicker
 from diffusionforce.gui.pages.gallery_saving import save_picture
 from diffusionforce.gui.pages.gallery_screen import WholeScreen
 from diffusionforce.gui.pages.gallery_strip import FilmStripPane
-from diffusionforce.gui.pages.page import Header, Page
+from diffusionforce.gui.pages.page import Page
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.session import RunSession
@@ -55,14 +55,10 @@ class GalleryPage(Page):
         self._favourites: Favourites | None = None
         self._screen: WholeScreen | None = None
         self.body.setSpacing(12)
-        self.header = Header("Gallery", "Every row keeps its prompt and seed, so only the training changes.")
-        self.runs = RunPicker()
+        self.header = GalleryHeader()
+        self.runs = self.header.runs
         self.runs.picked.connect(self.open_run)
-        self.save = Button("Save as picture", "download")
-        self.save.clicked.connect(self._save_comparison)
-        self.folder = Button("Open folder", "folder")
-        self.folder.clicked.connect(self._open_folder)
-        self.header.add_actions(self.runs, self.save, self.folder)
+        self.header.save.clicked.connect(self._save_comparison)
         self.tabs = Segmented(("Grid", "Film strip", "Compare", "Favourites"))
         self.tabs.chosen.connect(self._on_tab)
         self._facts = Label("", "muted")
@@ -173,9 +169,7 @@ class GalleryPage(Page):
         has_samples = session is not None and bool(session.model.samples.num_samples)
         in_large = self._stack.currentWidget() is self.large
         self._tab_row.setVisible(has_samples and not in_large)
-        self.runs.setVisible(self.runs.count() > 0)
-        self.folder.setVisible(session is not None)
-        self.save.setVisible(has_samples and self._stack.currentWidget() is self.compare)
+        self.header.show_run(session, compares=has_samples and self._stack.currentWidget() is self.compare)
         if session is None or not has_samples:
             self._stack.setCurrentWidget(self._empty)
             return
@@ -289,10 +283,6 @@ class GalleryPage(Page):
 
     def _fill_runs(self) -> None:
         self.runs.fill(current=self._current, shown=self._shown)
-
-    def _open_folder(self) -> None:
-        if self._shown is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._shown.root / "samples")))
 
     def set_compact(self, compact: bool) -> None:
         """Narrow what lies beside the grid in a narrow window."""

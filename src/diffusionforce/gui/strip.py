@@ -41,7 +41,8 @@ class RigStrip(QFrame):
         self.setFixedHeight(HEIGHT_PX)
         self._icon, self._name, self._state = Icon("ok", "ok", 13), Label("Idle", "small"), Label("", "muted")
         run = _Clickable()
-        run.setLayout(row(self._icon, self._name, self._state, gap=8))
+        self._run_line = row(self._icon, self._name, self._state, gap=8)
+        run.setLayout(self._run_line)
         run.clicked.connect(self.run_asked)
         rig = _Clickable()
         self._meters: dict[str, MiniMeter] = {}
@@ -61,6 +62,10 @@ class RigStrip(QFrame):
         self._icon.set(line.icon, line.tone)
         self._name.set_text(line.name)
         self._state.set_text(line.state)
+        # At once, not in the next turn of the event loop: until then a longer text would be cut off.
+        for layout in (self._run_line, self.layout()):
+            assert layout is not None
+            layout.activate()
 
     def show_vitals(self, vitals: Vitals) -> None:
         """Show the machine: a meter for each card, or processor and memory where there is none."""

@@ -21,7 +21,7 @@ from diffusionforce.trainer.forecasting.traces import Traces
 from diffusionforce.trainer.planning import plan_run, run_plan
 from diffusionforce.ugpum.allocator import WorkspaceSizes
 from diffusionforce.wire import Placed
-from diffusionforce.wire.forecast import CardNeed, Forecast, PhaseNeed, WayCard
+from diffusionforce.wire.forecast import CardNeed, Forecast, PhaseNeed, StageNeed, WayCard
 
 
 def on_three_cards() -> Forecast:
@@ -51,6 +51,16 @@ def test_the_engine_gets_what_was_planned_for_each_card_that_it_uses():
     assert [one.num_slots for one in plan.devices] == [2, 3]  # Blocks that step aside need slots too.
     assert plan.paged == {0, 2, 4}
     assert (plan.chunk_sizes, plan.stage_of_chunk, plan.mode) == ((3, 3, 2, 2), (0, 1, 0, 1), "B")
+
+
+def test_what_runs_by_itself_runs_where_the_forecast_found_room():
+    made = on_three_cards()
+    places = {"pictures": "cuda:0", "captions": "cpu", "decoding": "cuda:2"}
+    stages = tuple(StageNeed(name=name, words=name, device=device, need=CardNeed()) for name, device in places.items())
+    caching = PhaseNeed(phase="caching", cards=(), stages=stages[:2])
+    sampling = made.phases[1].model_copy(update={"stages": stages[2:]})
+    found = made.model_copy(update={"phases": (caching, made.phases[0], sampling)})
+    assert run_plan(found, made.ways[0]).device_of_call == places
 
 
 def test_samples_that_do_not_fit_move_no_blocks():

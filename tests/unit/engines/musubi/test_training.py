@@ -1,16 +1,19 @@
 """What a training by the engine decides before the engine is there."""
 
 import dataclasses
+from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
 from tests.support.musubi_families import FAMILIES as TINY
 
-from diffusionforce.engines.musubi.arguments import MemoryUse
+from diffusionforce.engines.musubi.arguments import EngineArguments, MemoryUse
 from diffusionforce.engines.musubi.families import FAMILIES
 from diffusionforce.engines.musubi.running import memory_use
-from diffusionforce.engines.musubi.training import chain_of, free_bytes
+from diffusionforce.engines.musubi.training import Training, chain_of, free_bytes
 from diffusionforce.engines.plans import DevicePlan, RunPlan
+from diffusionforce.job import Job, builtin_profiles, read_profile
 
 BY_TINY = {
     "wan21": "wan2.1-t2v-14b",
@@ -51,6 +54,24 @@ def test_weights_are_held_as_the_plan_says_whatever_its_words() -> None:
     assert memory_use(None, family=wan) == memory_use(plan, family=wan) == MemoryUse()
     assert memory_use(dataclasses.replace(plan, weights="fp8"), family=wan) == MemoryUse(eight_bit=True)
     assert memory_use(dataclasses.replace(plan, devices=one), family=wan) == MemoryUse(blocks_to_swap=1)
+
+
+def test_prompts_are_read_where_the_forecast_found_room_for_captions(tmp_path: Path) -> None:
+    devices = tuple(DevicePlan(device=f"cuda:{index}", label="") for index in range(2))
+    plan = RunPlan(devices=devices, chunk_sizes=(20, 20), stage_of_chunk=(0, 1), device_of_call={"captions": "cuda:1"})
+    profile = read_profile(builtin_profiles()["wan21-14b"])
+    training = Training(
+        job=Job(profile_name="p", profile=profile, dataset_dir=tmp_path, run_dir=tmp_path),
+        family=FAMILIES["wan2.1-t2v-14b"],
+        arguments=EngineArguments(script="", values={}),
+        output=mock.Mock(),
+        report=mock.Mock(),
+        controls=mock.Mock(),
+        plan=plan,
+    )
+    assert str(training._encoder_device(training._placement())) == "cuda:1"
+    elsewhere = dataclasses.replace(training, plan=dataclasses.replace(plan, device_of_call={"captions": "cpu"}))
+    assert str(elsewhere._encoder_device(training._placement())) == "cpu"
 
 
 def test_a_processor_has_no_memory_for_text_encoders_of_its_own() -> None:

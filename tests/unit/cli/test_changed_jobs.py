@@ -16,7 +16,7 @@ from diffusionforce.cli.running import _changed_commands, _job, job_of
 from diffusionforce.cli.words import closing_lines
 from diffusionforce.errors import ProfileError, RunFolderError
 from diffusionforce.job import Job
-from diffusionforce.runs import RunComparison, RunFolder, runs_root
+from diffusionforce.runs import RunComparison, RunFolder, manifest_of, runs_root, write_checkpoint
 from diffusionforce.wire import Failed, JobChange
 
 CHANGE = JobChange(
@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> RunFolder:
     job = small_job(tmp_path, steps=20).model_copy(update={"run_dir": runs_root() / "fox", "way": "split"})
     folder = RunFolder.create(job.run_dir, job)
     folder.write_state(folder.read_state().model_copy(update={"state": "failed"}))
-    folder.checkpoints_dir.joinpath("fox-state").mkdir()
+    write_checkpoint(folder.checkpoints_dir / "fox-state", manifest_of(job, step=1), {})
     return folder
 
 

@@ -26,9 +26,9 @@ def state_of(folder: RunFolder, step: int) -> Path:
     return next(state.path for state in list_states(folder.checkpoints_dir) if state.step == step)
 
 
-def told(messages: list[Message], *, after: int) -> list[object]:
+def told(messages: list[Message], *, after: int) -> list[tuple[Any, ...]]:
     """What the records say of the time after a step's checkpoint, without what depends on the clock and the disk."""
-    said: list[object] = []
+    said: list[tuple[Any, ...]] = []
     for message in messages:
         match message:
             case Step() if message.step > after:

@@ -300,6 +300,9 @@ def test_a_disk_that_fills_up_ends_the_run_in_words_and_the_state_still_fits(sma
         fill(small_disk)
         warning = child.wait_for("warning")
         child.send(SAVE)
+        paused = child.wait_for("paused")
+        assert isinstance(paused, Paused) and paused.paused and paused.sentence.startswith("The disk is nearly full:")
+        child.send(encode(Command(command="resume")))  # All the same.
         messages, code = child.finish()
     failed = messages[-1]
     assert isinstance(failed, Failed) and code == 1
@@ -308,6 +311,37 @@ def test_a_disk_that_fills_up_ends_the_run_in_words_and_the_state_still_fits(sma
     state = RunFolder.open(job.run_dir).read_state()
     assert (state.state, state.sentence) == ("failed", failed.sentence)
     assert (job.run_dir / state.lora).read_bytes() == b"lora"
+
+
+@pytest.mark.parametrize("settings", [{"checkpoints__every_steps": 40}, {"samples__every_steps": 40}])
+def test_a_run_waits_for_room_before_it_writes_and_goes_on_by_itself(
+    small_disk: Path, tmp_path: Path, settings: dict[str, object]
+):
+    job = small_job(small_disk, steps=41, dataset_dir=small_job(tmp_path).dataset_dir, **settings)
+    with trainer(job, deeds="slow") as child:
+        child.wait_for("step")
+        fill(small_disk)
+        paused = child.wait_for("paused")
+        assert isinstance(paused, Paused) and (paused.paused, paused.step) == (True, 39)
+        assert str(job.run_dir) in paused.hint
+        (small_disk / "fill").unlink()
+        messages, code = child.finish()
+    assert isinstance(messages[0], Paused) and not messages[0].paused
+    assert (messages[-1].kind, code) == ("done", 0)
+    assert RunFolder.open(job.run_dir).read_state().state == "done"
+
+
+def test_a_run_that_waits_for_room_can_be_stopped(small_disk: Path, tmp_path: Path):
+    job = small_job(small_disk, steps=41, dataset_dir=small_job(tmp_path).dataset_dir, checkpoints__every_steps=40)
+    with trainer(job, deeds="slow") as child:
+        child.wait_for("step")
+        fill(small_disk)
+        child.wait_for("paused")
+        child.send(STOP)
+        messages, code = child.finish()
+    # The last save found no room, and said so.
+    assert isinstance(messages[-1], Failed) and messages[-1].sentence == f"The disk with {job.run_dir} is full."
+    assert code == 1 and RunFolder.open(job.run_dir).read_state().state == "failed"
 
 
 def test_a_disk_without_room_is_refused_before_anything_is_written(small_disk: Path, tmp_path: Path):

@@ -13,11 +13,15 @@ is chosen by `FAKE_ENGINE`, words separated by commas:
     full        finds the disk full in step 2
     memory      runs out of memory in step 2
     exit        calls sys.exit in step 2
+    hang        makes no progress in step 2 for three seconds
+    locked      keeps Python's lock in step 2 for three seconds
+    impatient   is watched for steps that take longer than a second
     kill        kills its own process with SIGKILL in step 2
     abort       prints last words and aborts in step 2
 """
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -28,6 +32,7 @@ from pathlib import Path
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.job import Job, Profile
+from diffusionforce.trainer import patience, stall
 from diffusionforce.trainer.__main__ import main
 from diffusionforce.wire import Checkpoint, Done, HeldOut, Hello, Sample, Step, Stopped
 
@@ -117,6 +122,14 @@ def _exit() -> None:
     sys.exit("a library that thinks it is a program")
 
 
+def _hang() -> None:
+    time.sleep(3)
+
+
+def _keep_lock() -> None:
+    ctypes.PyDLL(None).usleep(3_000_000)
+
+
 def _kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -127,6 +140,7 @@ def _abort() -> None:
 
 
 _DEEDS = {"bug": _bug, "full": _fill_disk, "memory": _run_out_of_memory, "exit": _exit, "kill": _kill, "abort": _abort}
+_DEEDS |= {"hang": _hang, "locked": _keep_lock}
 
 
 def _step(step: int, num_steps: int) -> Step:
@@ -157,4 +171,6 @@ if __name__ == "__main__":
     if "future" in os.environ.get("FAKE_ENGINE", ""):
         Hello.model_fields["protocol"].default += 1
         Hello.model_rebuild(force=True)
+    if "impatient" in os.environ.get("FAKE_ENGINE", ""):
+        patience.LEAST_S, stall.LOOK_S, stall.LOCKED_S = 1.0, 0.2, 1.0
     sys.exit(main(Path(sys.argv[1]), load_engine=load_fake_engine))

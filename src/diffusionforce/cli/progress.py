@@ -20,10 +20,12 @@ from diffusionforce.wire import (
     HeldOut,
     Hello,
     Message,
+    Paused,
     Placed,
     Planned,
     Preparing,
     Sample,
+    Stalled,
     Step,
     Warn,
 )
@@ -102,6 +104,10 @@ class RunView:
                 self._print(f"LoRA of step {message.step}: {message.path} ({memory(message.size_bytes)})")
             case Warn():
                 self._print(f"Warning: {message.sentence} {message.hint}".rstrip(), style="yellow")
+            case Stalled():
+                self._print(f"{message.sentence} {message.hint}".rstrip(), style="yellow")
+            case Paused() if message.sentence:
+                self._print(f"Paused: {message.sentence} {message.hint}".rstrip(), style="yellow")
             case _:
                 pass
 

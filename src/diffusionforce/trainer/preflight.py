@@ -78,8 +78,8 @@ def check_free_space(job: Job) -> None:
     free_bytes, needed_bytes = usage.free, needed_space_bytes(job.profile)
     if free_bytes < needed_bytes:
         raise DiskError(
-            f"The disk with {place} has {_shown(free_bytes)} free, the run needs about {_shown(needed_bytes)}.",
-            hint=f"Free {_shown(needed_bytes - free_bytes)}, or choose a folder on another disk.",
+            f"The disk with {place} has {shown_size(free_bytes)} free, the run needs about {shown_size(needed_bytes)}.",
+            hint=f"Free {shown_size(needed_bytes - free_bytes)}, or choose a folder on another disk.",
         )
 
 
@@ -88,12 +88,25 @@ def needed_space_bytes(profile: Profile) -> int:
     rank, notes."""
     samples, saves = profile.samples, profile.checkpoints
     num_passes = 2 + (profile.training.steps // samples.every_steps if samples.every_steps else 0)
-    sample_bytes = samples.width * samples.height * 3 * samples.num_frames
     num_saves = 1 + min(_most_kept(profile), profile.training.steps // saves.every_steps if saves.every_steps else 0)
     num_states = min(num_saves, _MUSUBI_STATES) if profile.model.engine == "musubi" else num_saves
-    lora_bytes = _LORA_BYTES_PER_RANK[profile.model.engine] * profile.lora.rank
-    saved_bytes = (num_saves + num_states * _STATE_LORAS) * lora_bytes
-    return num_passes * len(samples.prompts) * sample_bytes + saved_bytes + _NOTES_BYTES
+    saved_bytes = (num_saves + num_states * _STATE_LORAS) * _lora_bytes(profile)
+    return num_passes * pass_bytes(profile) + saved_bytes + _NOTES_BYTES
+
+
+def save_bytes(profile: Profile) -> int:
+    """Return the estimate of one save: the LoRA, and what a run goes on from."""
+    return (1 + _STATE_LORAS) * _lora_bytes(profile)
+
+
+def pass_bytes(profile: Profile) -> int:
+    """Return the estimate of the samples of one pass, as raw pixels."""
+    samples = profile.samples
+    return len(samples.prompts) * samples.width * samples.height * 3 * samples.num_frames
+
+
+def _lora_bytes(profile: Profile) -> int:
+    return _LORA_BYTES_PER_RANK[profile.model.engine] * profile.lora.rank
 
 
 def _most_kept(profile: Profile) -> int:
@@ -119,5 +132,6 @@ def _all_in_one(problems: list[UserError]) -> UserError:
     return type(first)(first.sentence, hint="\n".join(filter(None, hints)), detail=first.detail)
 
 
-def _shown(size_bytes: int) -> str:
+def shown_size(size_bytes: int) -> str:
+    """Return a size for a sentence."""
     return f"{size_bytes / 1024**3:.1f} GB" if size_bytes >= 1024**3 else f"{max(1, size_bytes // MIB)} MB"

@@ -9,18 +9,21 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
 from pydantic import ValidationError
 
+from diffusionforce.trainer.room import Asked, Lack
 from diffusionforce.wire import Command, Warn
 
 MAX_LINE_BYTES = 64 * 1024
 _CHUNK_BYTES = 4096
 FILE_LOOK_S = 0.5
 _PAUSE_LOOK_S = 0.1
+ROOM_LOOK_S = 2.0
 _STOP_SIGNALS = ("SIGINT", "SIGTERM", "SIGBREAK")
 
 
@@ -34,14 +37,25 @@ class Requests:
         self._paused = threading.Event()
         self._is_over = threading.Event()
         self._prompts: tuple[str, ...] | None = None
+        self._goes_on_anyway = threading.Event()
+        self.lack: Lack | None = None
+        """What the run waits for by itself; None where it was asked to wait, or does not."""
+        self.find_lack: Callable[[Asked], Lack | None] = lambda asked: None
+        """Asked before something is written whether there is room for it."""
         self.on_pause: Callable[[bool], None] = lambda paused: None
         """Told from the engine's thread that the run waits (True), and that it goes on (False)."""
+        self.on_look: Callable[[], None] = lambda: None
+        """Told from the engine's thread that it looks."""
+        self.on_taken: Callable[[Asked], None] = lambda asked: None
+        """Told from the engine's thread that it is about to do what was asked for."""
 
     def add(self, command: Command) -> None:
         """Keep a request until the engine looks."""
         match command.command:
             case "resume":
                 self._paused.clear()
+                if self.lack is not None:
+                    self._goes_on_anyway.set()
             case "prompts":
                 self._prompts = command.prompts or ()
             case name:
@@ -72,15 +86,34 @@ class Requests:
     def stop_requested(self) -> bool:
         """Whether the run should end after the current step, keeping what it has.
 
-        Every engine looks here between two steps, so a run that is to pause waits here.
+        Every engine looks here between two steps, so a run that is to pause, or that lacks room, waits here.
         """
-        if self._paused.is_set() and not self._stop.is_set():
-            self.on_pause(True)
-            # A signal handler can set the stop but wake nobody, hence a wait in short pieces.
-            while self._paused.is_set() and not self._stop.wait(_PAUSE_LOOK_S):
-                pass
-            self.on_pause(False)
+        self.on_look()
+        self._wait("step")
         return self._stop.is_set()
+
+    def _wait(self, asked: Asked) -> None:
+        """Wait while the run is to pause or lacks room, unless it is to stop."""
+        if self._stop.is_set():
+            return
+        self.lack = self._found_lack(asked)
+        if self.lack is None and not self._paused.is_set():
+            return
+        self.on_pause(True)
+        looked_s = time.monotonic()
+        # A signal handler can set the stop but wake nobody, hence a wait in short pieces.
+        while (self.lack is not None or self._paused.is_set()) and not self._stop.wait(_PAUSE_LOOK_S):
+            if self.lack is not None and (self._goes_on_anyway.is_set() or time.monotonic() - looked_s > ROOM_LOOK_S):
+                self.lack, looked_s = self._found_lack(asked), time.monotonic()
+        self.lack = None
+        self.on_pause(False)
+
+    def _found_lack(self, asked: Asked) -> Lack | None:
+        """What is lacking; nothing, once somebody said to go on all the same, until that was over."""
+        lack = self.find_lack(asked)
+        if lack is None:
+            self._goes_on_anyway.clear()
+        return None if self._goes_on_anyway.is_set() else lack
 
     def take_prompts(self) -> tuple[str, ...] | None:
         """Return other prompts that were asked for since the last look, None if none were."""
@@ -89,11 +122,18 @@ class Requests:
 
     def take_save_request(self) -> bool:
         """Whether a checkpoint was asked for since the last look."""
-        return _take(self._save)
+        return self._taken(self._save, "save")
 
     def take_sample_request(self) -> bool:
         """Whether a sample pass was asked for since the last look."""
-        return _take(self._sample)
+        return self._taken(self._sample, "sample")
+
+    def _taken(self, event: threading.Event, asked: Asked) -> bool:
+        if not _take(event):
+            return False
+        self._wait(asked)
+        self.on_taken(asked)
+        return True
 
 
 def listen(descriptor: int, *, requests: Requests, warn: Callable[[Warn], None]) -> threading.Thread:

@@ -25,6 +25,8 @@ from diffusionforce.trainer.planning import MakePlan, PlannedRun
 from diffusionforce.trainer.reporter import Reporter
 from diffusionforce.trainer.requests import Requests, listen_to_file
 from diffusionforce.trainer.rescue import with_ways_out
+from diffusionforce.trainer.room import Room
+from diffusionforce.trainer.stall import StallWatch
 from diffusionforce.trainer.streams import Log
 from diffusionforce.ugpum.learned import Lessons
 from diffusionforce.wire import PASSING_JOB_NAME, Done, End, Failed, Hello, Message, Paused, Stopped, Warn
@@ -51,6 +53,8 @@ class Session:
         self._place = Path()
         self._ledger: Ledger | None = None
         self._log: Log | None = None
+        self._room: Room | None = None
+        self._stall: StallWatch | None = None
         self._has_greeted = False
 
     def run(self, job_file: Path) -> int:
@@ -58,6 +62,8 @@ class Session:
         self._place = job_file.parent
         end, code = self._train_to_an_end(job_file)
         self._requests.close()
+        if self._stall is not None:
+            self._stall.close()
         if isinstance(end, Failed):
             _write_to_log(end, with_detail=code == EXIT_BUG)
         if self._ledger is not None:
@@ -95,7 +101,7 @@ class Session:
         folder = self._open_folder(job)
         self._report(_hello(job))
         self._has_greeted = True
-        self._requests.on_pause = self._tell_pause
+        self._watch(job)
         listen_to_file(folder.commands_path, requests=self._requests, warn=self.warn)
         differing = differing_settings(job)
         if differing:
@@ -125,6 +131,16 @@ class Session:
                 comparison.learn()
         return end
 
+    def _watch(self, job: Job) -> None:
+        """Watch that the run moves on and has room for what it writes."""
+        self._stall = stall = StallWatch(job.profile, tell=self._report)
+        self._room = Room(job)
+        self._requests.on_pause = self._tell_pause
+        self._requests.on_look = stall.note_life
+        self._requests.on_taken = stall.note_request
+        self._requests.find_lack = self._room.lack
+        stall.start()
+
     def _open_folder(self, job: Job) -> RunFolder:
         folder = RunFolder.create(job.run_dir, job)
         self._ledger = Ledger(folder)
@@ -139,13 +155,18 @@ class Session:
         assert self._ledger is not None
         self._ledger.note(message)
         self._reporter.report(message)
+        if self._stall is not None and self._room is not None:
+            self._room.note(message)
+            self._stall.note(message)
         compared = self._comparison.note(message) if self._comparison is not None else None
         if compared is not None:
             self._report(compared)
 
     def _tell_pause(self, paused: bool) -> None:
-        assert self._ledger is not None
-        self._report(Paused(paused=paused, step=self._ledger.state.step))
+        assert self._ledger is not None and self._stall is not None
+        self._stall.note_pause(paused)
+        sentence, hint = ("", "") if (lack := self._requests.lack) is None else (lack.sentence, lack.hint)
+        self._report(Paused(paused=paused, step=self._ledger.state.step, sentence=sentence, hint=hint))
 
     def _interrupted(self) -> Stopped:
         if self._ledger is None:

@@ -203,10 +203,23 @@ class Warn(Record):
 
 
 class Paused(Record):
-    """The run waits between two steps because it was asked to, or goes on again (`paused` is False)."""
+    """The run waits because it was asked to or lacks something, or goes on again (`paused` is False)."""
 
     kind: Literal["paused"] = "paused"
     paused: bool
+    step: Steps = 0
+    sentence: str = ""
+    """Why it waits; empty where somebody asked for it."""
+    hint: str = ""
+
+
+class Stalled(Record):
+    """The run has made no progress for longer than its work takes, or goes on again (`stalled` is False)."""
+
+    kind: Literal["stalled"] = "stalled"
+    stalled: bool
+    sentence: str
+    hint: str = ""
     step: Steps = 0
 
 
@@ -262,6 +275,7 @@ Message: TypeAlias = (
     | Checkpoint
     | Warn
     | Paused
+    | Stalled
     | Done
     | Stopped
     | Failed

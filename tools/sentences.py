@@ -135,6 +135,9 @@ FROM_THE_CHILD = (
     "trainer/forecasting/rigs.py",
     "trainer/forecasting/side_calls.py",
     "trainer/forecasting/smaller.py",
+    "trainer/patience.py",
+    "trainer/room.py",
+    "trainer/stall.py",
     "ugpum/causes.py",
     "ugpum/planner.py",
 )

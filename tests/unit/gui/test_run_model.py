@@ -5,7 +5,7 @@ from tests.gui import recorded
 
 from diffusionforce.gui.model import outcome
 from diffusionforce.gui.model.run_model import RunModel
-from diffusionforce.wire import Checkpoint, Done, HeldOut, Hello, Preparing, Step, Warn
+from diffusionforce.wire import Checkpoint, Done, HeldOut, Hello, Paused, Preparing, Stalled, Step, Stopped, Warn
 
 
 class Clock:
@@ -131,3 +131,22 @@ def test_a_whole_recorded_run_adds_up(tmp_path: Path):
     assert model.losses.verdict == "falling"
     assert len(model.devices.views) == 2
     assert len(model.devices.timeline) == 2
+
+
+def test_what_keeps_a_run_from_going_on_is_shown_until_it_goes_on():
+    model = RunModel()
+    stall = Stalled(stalled=True, sentence="Step 3 has made no progress for 50 s.", step=2)
+    model.feed(stall)
+    assert model.trouble is stall and stall.sentence in model.log[-1]
+    model.feed(Stalled(stalled=False, sentence="Step 3 goes on.", step=2))
+    assert model.trouble is None
+    lack = Paused(paused=True, sentence="The disk is nearly full.", step=3)
+    model.feed(lack)
+    assert model.trouble is lack and lack.sentence in model.log[-1] and model.phase == "paused"
+    model.feed(Paused(paused=False, step=3))
+    assert model.trouble is None
+    model.feed(Paused(paused=True, step=4))  # As somebody asked.
+    assert model.trouble is None
+    model.feed(stall)
+    model.feed(Stopped(step=4))
+    assert model.trouble is None

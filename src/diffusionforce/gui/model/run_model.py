@@ -30,6 +30,7 @@ from diffusionforce.wire import (
     Planned,
     Preparing,
     Sample,
+    Stalled,
     Step,
     Stopped,
     Warn,
@@ -89,6 +90,10 @@ class RunModel:
         self.stop_asked = False
         self.pause_asked = False
         self.is_paused = False
+        self.pause: Paused | None = None
+        """Why the run waits, where nobody asked it to."""
+        self.stall: Stalled | None = None
+        """That the run makes no progress, while it makes none."""
         self.steps_s = 0.0
         self._recent_s: deque[float] = deque(maxlen=RECENT_STEPS)
         self.prompts = job.profile.samples.prompts if job is not None else ()
@@ -134,7 +139,11 @@ class RunModel:
                 self.write_log(f"WARNING {message.sentence} {message.hint}".strip())
             case Paused():
                 self.is_paused, self.pause_asked = message.paused, False
-                self.write_log("Paused" if message.paused else "Going on")
+                self.pause = message if message.sentence else None
+                self.write_log(f"Paused {message.sentence}".strip() if message.paused else "Going on")
+            case Stalled():
+                self.stall = message if message.stalled else None
+                self.write_log(f"WARNING {message.sentence} {message.hint}".strip())
             case Done() | Stopped() | Failed():
                 self.end(outcome.of_message(message))
 
@@ -142,9 +151,14 @@ class RunModel:
         """Note how the run ended. The first word counts."""
         if self.outcome is None:
             self.outcome = result
-            self.preparing = None
+            self.preparing = self.pause = self.stall = None
             self.samples.finish()
             self.write_log(f"{result.title}. {result.sentence}")
+
+    @property
+    def trouble(self) -> Paused | Stalled | None:
+        """What keeps the run from going on and is nobody's wish; None if nothing does."""
+        return self.pause or self.stall
 
     @property
     def takes_prompts(self) -> bool:

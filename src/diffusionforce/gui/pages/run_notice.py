@@ -15,6 +15,7 @@ from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import clear, row
 from diffusionforce.gui.widgets.notices import Banner
+from diffusionforce.wire import Paused, Stalled
 
 MOST_TICKS = 80
 
@@ -46,26 +47,32 @@ class RunNotice(QWidget):
             self.bar,
             row((self._next, 1), self._saved),
         )
+        self._troubles = QVBoxLayout()
         self._banners = QVBoxLayout()
         self._banners.setSpacing(12)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
+        layout.addLayout(self._troubles)
         layout.addLayout(self._banners)
         layout.addWidget(self._progress)
         self._model: RunModel | None = None
         self._shown_outcome: Outcome | None = None
+        self._shown_trouble: Paused | Stalled | None = None
         self.is_asking = False
 
     def reset(self) -> None:
         """Forget the last run."""
         clear(self._banners)
+        self._show_trouble(None)
         self._shown_outcome, self.is_asking, self._model = None, False, None
         self._progress.show()
 
     def show_model(self, model: RunModel, *, own: bool, compact: bool) -> None:
         """Show where a run is."""
         self._model = model
+        if model.trouble is not self._shown_trouble:
+            self._show_trouble(model.trouble)
         if model.outcome is not None:
             if model.outcome is not self._shown_outcome:
                 self._show_outcome(model.outcome, model)
@@ -79,6 +86,13 @@ class RunNotice(QWidget):
         self.bar.show_share(model.share, ticks=self._ticks(model))
         self._next.set_text(tr(self._next_words(model)))
         self._saved.set_text(self._saved_words(model, own=own, compact=compact))
+
+    def _show_trouble(self, trouble: Paused | Stalled | None) -> None:
+        self._shown_trouble = trouble
+        clear(self._troubles)
+        if trouble is not None:
+            title = "The run waits" if isinstance(trouble, Paused) else "The run seems to hang"
+            self._troubles.addWidget(Banner("warn", title, f"{trouble.sentence} {trouble.hint}".strip()))
 
     @staticmethod
     def _ticks(model: RunModel) -> list[float]:

@@ -13,9 +13,10 @@ from diffusionforce.runs.checkpoints import (
     whole_states,
 )
 from diffusionforce.runs.differing import differing_settings
-from diffusionforce.runs.folder import RunFolder, is_process_alive, read_telemetry
+from diffusionforce.runs.folder import RunFolder, read_telemetry
 from diffusionforce.runs.home import data_dir, runs_root
 from diffusionforce.runs.places import claimed_run_dir, list_runs, new_run_dir
+from diffusionforce.runs.processes import is_process_alive
 from diffusionforce.runs.queue import QueuedRun, RunQueue
 from diffusionforce.runs.sealing import new_checkpoint, remove_checkpoint, write_checkpoint
 from diffusionforce.runs.state import RunComparison, RunDevice, RunHeldOut, RunState, utc_now

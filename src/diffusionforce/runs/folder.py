@@ -18,13 +18,12 @@ from diffusionforce.job import PART_SUFFIX, Job, write_job, write_whole
 from diffusionforce.runs.checkpoints import SavedState, whole_states
 from diffusionforce.runs.home import runs_root
 from diffusionforce.runs.log import last_words
+from diffusionforce.runs.processes import is_process_alive, mark_of
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
 from diffusionforce.runs.storage import shortened, storage_error
 from diffusionforce.runs.telemetry import telemetry_records
 from diffusionforce.wire import Command, HeldOut, Message, Step, encode, readable, to_json
 
-# Start times are read from a clock that may be corrected by a second while the process runs.
-_START_TOLERANCE_S = 2.0
 SPARE_BYTES = 64 * 1024
 """Space that a run sets aside, so that it can still say how it ended when the disk is full."""
 
@@ -159,7 +158,7 @@ class RunFolder:
             RunFolderError: `run.json` cannot be read.
         """
         state = self.read_state()
-        if state.state != "running" or is_process_alive(state.pid, started_s=state.process_started_s):
+        if state.state != "running" or _is_alive(state):
             return state
         state = self.read_state()  # It may have ended between the two looks.
         if state.state != "running":
@@ -246,17 +245,8 @@ def read_telemetry(folder: RunFolder) -> list[Message]:
     return list(telemetry_records(folder.telemetry_path))
 
 
-def is_process_alive(pid: int, *, started_s: float) -> bool:
-    """Tell whether the process with this number and start time (seconds since 1970) still runs."""
-    try:
-        process = psutil.Process(pid)
-        with process.oneshot():
-            is_same = abs(process.create_time() - started_s) < _START_TOLERANCE_S
-            return is_same and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True
+def _is_alive(state: RunState) -> bool:
+    return is_process_alive(state.pid, started_s=state.process_started_s, mark=state.process_mark)
 
 
 def _first_state(job: Job) -> RunState:
@@ -267,6 +257,7 @@ def _first_state(job: Job) -> RunState:
         title=job.profile.title,
         pid=process.pid,
         process_started_s=process.create_time(),
+        process_mark=mark_of(process.pid),
         started_at=utc_now(),
         num_steps=job.profile.training.steps,
     )

@@ -61,6 +61,7 @@ class RunState(BaseModel):
         pid: Process that trains, or trained.
         process_started_s: When that process started, in seconds since 1970. Process numbers are used again, so
             the number alone says nothing.
+        process_mark: What tells that process from others though the clock is set, see `runs.processes`; may be empty.
         step: Last finished optimiser step.
         comparison: The forecast against what was measured; None where nothing was forecast or measured.
         lora: Newest LoRA file, relative to the run folder, with forward slashes; empty when there is none.
@@ -75,6 +76,7 @@ class RunState(BaseModel):
     title: str
     pid: int = Field(ge=0)
     process_started_s: float
+    process_mark: str = ""
     started_at: str
     ended_at: str = ""
     step: int = 0

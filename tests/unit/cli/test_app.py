@@ -142,7 +142,8 @@ def test_runs_are_listed_with_their_states(place: Path, capsys: pytest.CaptureFi
         path = place / "home" / "runs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         run = RunFolder.create(path, small_job(place / name))
-        run.write_state(run.read_state().model_copy(update={"state": state, "process_started_s": 1.0}))
+        gone = {"process_started_s": 1.0, "process_mark": ""}
+        run.write_state(run.read_state().model_copy(update={"state": state} | gone))
     assert main(["runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any("done" in line and "one" in line for line in lines)

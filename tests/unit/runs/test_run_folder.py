@@ -15,6 +15,7 @@ from diffusionforce.errors import DiskError, RunFolderError
 from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder, RunHeldOut, is_process_alive, read_telemetry
 from diffusionforce.runs import folder as folder_module
+from diffusionforce.runs.processes import mark_of
 from diffusionforce.wire import HeldOut, Step, encode
 
 
@@ -94,7 +95,12 @@ def test_a_refused_write_keeps_the_old_state(run: RunFolder, monkeypatch: pytest
 def test_a_run_whose_process_is_gone_has_crashed_and_says_what_was_kept(run: RunFolder):
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     state = run.read_state().model_copy(
-        update={"pid": child.pid, "process_started_s": psutil.Process(child.pid).create_time(), "step": 4}
+        update={
+            "pid": child.pid,
+            "process_started_s": psutil.Process(child.pid).create_time(),
+            "process_mark": mark_of(child.pid),
+            "step": 4,
+        }
     )
     run.write_state(state)
     assert run.reconciled_state().state == "running"
@@ -118,8 +124,20 @@ def test_a_run_whose_process_is_gone_has_crashed_and_says_what_was_kept(run: Run
 
 def test_a_process_number_that_was_used_again_is_not_the_run(run: RunFolder):
     state = run.read_state()
-    run.write_state(state.model_copy(update={"process_started_s": state.process_started_s - 3600}))
+    update = {"process_started_s": state.process_started_s - 3600, "process_mark": ""}
+    run.write_state(state.model_copy(update=update))
     assert run.reconciled_state().state == "crashed"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="Linux alone moves the start of a process")
+def test_a_clock_that_was_set_does_not_make_a_run_that_goes_on_crash(run: RunFolder):
+    state = run.read_state()
+    run.write_state(state.model_copy(update={"process_started_s": state.process_started_s - 3600}))
+    assert run.reconciled_state().state == "running"
+    boot, _, count = state.process_mark.partition(":")
+    for mark in (f"{boot}:{int(count) - 1}", f"another{boot}:{count}"):
+        run.write_state(state.model_copy(update={"process_mark": mark}))
+        assert run.reconciled_state().state == "crashed"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no zombies")
@@ -161,7 +179,7 @@ def test_a_run_without_telemetry_has_no_records(run: RunFolder):
 
 def killed(run: RunFolder, **changes: object) -> RunFolder:
     """A run whose process is gone."""
-    run.write_state(run.read_state().model_copy(update={"process_started_s": 1.0} | changes))
+    run.write_state(run.read_state().model_copy(update={"process_started_s": 1.0, "process_mark": ""} | changes))
     return run
 
 

@@ -50,6 +50,8 @@ class ForkServer:
         job_file = self._place / f"{name}.job.toml"
         write_job(job_file, job)
         out, err = self._place / f"{name}.out", self._place / f"{name}.err"
+        for file in (out, err):  # It may die before it opens them.
+            file.touch()
         request = Request(job_file=job_file, out=out, err=err, home=self._place / "home", fault=fault)
         stdin, stdout = _pipe(self._process.stdin), _pipe(self._process.stdout)
         begin_s = time.monotonic()

@@ -37,6 +37,12 @@ def parser() -> argparse.ArgumentParser:
     add_plan_arguments(run)
     run.add_argument("--out", metavar="DIR", help="the run folder to make, instead of one in your data folder")
     run.add_argument("--devices", metavar="LIST", help="auto, cpu, or cards in order, like cuda:0,cuda:1")
+    run.add_argument(
+        "--when-alone",
+        choices=["go-on", "stop"],
+        default="go-on",
+        help="what the training does once this program is gone: go on, or save and stop",
+    )
     run.add_argument("--json", action="store_true", help="print the telemetry, one JSON record a line")
     run.set_defaults(execute=running.run)
 

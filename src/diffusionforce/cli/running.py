@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
     place = claimed_run_dir(job.profile_name) if options.out is None else contextlib.nullcontext(job.run_dir)
     stops = StopRequests()
     with stops.counted(), place as run_dir, tempfile.TemporaryDirectory(prefix="diffusionforce-") as folder:
-        job = job.model_copy(update={"run_dir": run_dir})
+        when_alone = options.when_alone.replace("-", "_")
+        job = job.model_copy(update={"run_dir": run_dir, "when_alone": when_alone})
         job_file = Path(folder, PASSING_JOB_NAME)
         write_job(job_file, job)
         return follow(job, job_file, stops)

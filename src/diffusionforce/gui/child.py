@@ -18,6 +18,7 @@ from diffusionforce.wire import Command, Done, Failed, Message, Step, Stopped, S
 from diffusionforce.wire.child import child_command
 
 LAST_WORDS = 40
+RELEASE_MS = 1000
 CHUNK_BYTES = 32 * 1024
 """Read at a time: a trainer that talks fast, or a window that was held up, must not keep the window from painting."""
 
@@ -89,7 +90,9 @@ class TrainerChild(QObject):
 
     def release(self) -> None:
         """Let the process live on without this window, which must then leave by `os._exit`."""
-        self._process.disconnect(self)
+        self._process.blockSignals(True)
+        self.send(Command(command="detach"))
+        self._process.waitForBytesWritten(RELEASE_MS)  # Nobody turns the event loop any more.
         self._process.closeWriteChannel()
         self._process.setParent(None)  # type: ignore[arg-type]
         _released.append(self._process)

@@ -26,6 +26,7 @@ class Job(Section):
         run_dir: The run folder, made by the trainer.
         way: The way to train that the user asks for, by its number in the list of the forecast or by the beginning of
             its words, for example `split, fp8 weights`; empty takes the fastest that fits.
+        when_alone: What the run does once the program that started it is gone: goes on, or saves and stops.
         resume: Folder of a state that another run saved, from which this one goes on; None begins at step 0.
     """
 
@@ -36,4 +37,5 @@ class Job(Section):
     held_out_dir: Folder | None = None
     run_dir: Folder
     way: str = Field(default="", max_length=200)
+    when_alone: Literal["go_on", "stop"] = "go_on"
     resume: Folder | None = None

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from diffusionforce.trainer.engines import load_engine
+from diffusionforce.trainer.parent import Parent
 from diffusionforce.trainer.planning import MakePlan, plan_run
 from diffusionforce.trainer.reporter import Reporter
 from diffusionforce.trainer.requests import Requests, ignore_signals, listen, stop_on_signals
@@ -21,8 +22,10 @@ def main(job_file: Path, *, load_engine: LoadEngine = load_engine, make_plan: Ma
     reporter = Reporter(take_stdout())
     requests = Requests()
     stop_on_signals(requests)
-    session = Session(reporter=reporter, requests=requests, load_engine=load_engine, make_plan=make_plan)
-    listen(take_stdin(), requests=requests, warn=session.warn)
+    commands = take_stdin()
+    parent = Parent(commands)
+    session = Session(reporter=reporter, requests=requests, parent=parent, load_engine=load_engine, make_plan=make_plan)
+    listen(commands, requests=requests, warn=session.warn, on_end=parent.note_input_end)
     # For a start by hand; our parents have set it. Much of it counts only before torch is loaded.
     os.environ.update(child_environment())
     code = session.run(job_file)

@@ -2,7 +2,7 @@
 
 Requests come as lines on standard input, as lines in a file of the run folder (a window that did not start us has
 no other way in), and, for stopping, as signals. They are kept until the engine looks, between two steps. The end of
-the input means that our parent is gone, which is no reason to lose a night's work.
+the input means that our parent is gone, which is no reason to lose a night's work: see `parent`.
 """
 
 import contextlib
@@ -37,6 +37,7 @@ class Requests:
         self._paused = threading.Event()
         self._is_over = threading.Event()
         self._prompts: tuple[str, ...] | None = None
+        self._is_detached = threading.Event()
         self._goes_on_anyway = threading.Event()
         self.lack: Lack | None = None
         """What the run waits for by itself; None where it was asked to wait, or does not."""
@@ -58,6 +59,8 @@ class Requests:
                     self._goes_on_anyway.set()
             case "prompts":
                 self._prompts = command.prompts or ()
+            case "detach":
+                self._is_detached.set()
             case name:
                 {"stop": self._stop, "save": self._save, "sample": self._sample, "pause": self._paused}[name].set()
 
@@ -76,6 +79,11 @@ class Requests:
         if self._stop.is_set():
             raise KeyboardInterrupt
         self._stop.set()
+
+    @property
+    def is_detached(self) -> bool:
+        """Whether the run goes on without its parent, whatever its job says."""
+        return self._is_detached.is_set()
 
     @property
     def stop_asked(self) -> bool:
@@ -136,17 +144,25 @@ class Requests:
         return True
 
 
-def listen(descriptor: int, *, requests: Requests, warn: Callable[[Warn], None]) -> threading.Thread:
+def listen(
+    descriptor: int,
+    *,
+    requests: Requests,
+    warn: Callable[[Warn], None],
+    on_end: Callable[[], None] = lambda: None,
+) -> threading.Thread:
     """Start the thread that reads command lines until the input ends.
 
     Args:
         descriptor: Where the lines come from.
         warn: Told of lines that are no command.
+        on_end: Told that the input has ended.
     """
 
     def read() -> None:
         for line in _lines(descriptor):
             _take_line(line, requests, warn)
+        on_end()
 
     thread = threading.Thread(target=read, name="command reader", daemon=True)
     thread.start()
@@ -197,7 +213,9 @@ def _take_line(line: bytes, requests: Requests, warn: Callable[[Warn], None]) ->
 
 
 def stop_on_signals(requests: Requests) -> None:
-    """Hand the signals that end a process to the requests."""
+    """Hand the signals that end a process to the requests. A terminal that is closed is no reason to stop by itself."""
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     for name in _STOP_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), requests.interrupt)

@@ -21,6 +21,7 @@ from diffusionforce.trainer import preflight
 from diffusionforce.trainer.comparing import Comparison
 from diffusionforce.trainer.endings import EXIT_BUG, EXIT_OK, failure
 from diffusionforce.trainer.ledger import Ledger
+from diffusionforce.trainer.parent import Parent
 from diffusionforce.trainer.planning import MakePlan, PlannedRun
 from diffusionforce.trainer.reporter import Reporter
 from diffusionforce.trainer.requests import Requests, listen_to_file
@@ -40,13 +41,23 @@ class Session:
     Args:
         reporter: Takes the records.
         requests: What the outside asks for.
+        parent: Who started us.
         load_engine: Returns the engine for a profile.
         make_plan: Plans a job; None where there is nothing to plan.
     """
 
-    def __init__(self, *, reporter: Reporter, requests: Requests, load_engine: LoadEngine, make_plan: MakePlan) -> None:
+    def __init__(
+        self,
+        *,
+        reporter: Reporter,
+        requests: Requests,
+        parent: Parent,
+        load_engine: LoadEngine,
+        make_plan: MakePlan,
+    ) -> None:
         self._reporter = reporter
         self._requests = requests
+        self._parent = parent
         self._load_engine = load_engine
         self._make_plan = make_plan
         self._comparison: Comparison | None = None
@@ -132,7 +143,7 @@ class Session:
         return end
 
     def _watch(self, job: Job) -> None:
-        """Watch that the run moves on and has room for what it writes."""
+        """Watch that the run moves on, has room for what it writes, and is not alone."""
         self._stall = stall = StallWatch(job.profile, tell=self._report)
         self._room = Room(job)
         self._requests.on_pause = self._tell_pause
@@ -140,6 +151,7 @@ class Session:
         self._requests.on_taken = stall.note_request
         self._requests.find_lack = self._room.lack
         stall.start()
+        self._parent.watch(job, requests=self._requests, warn=self._report)
 
     def _open_folder(self, job: Job) -> RunFolder:
         folder = RunFolder.create(job.run_dir, job)

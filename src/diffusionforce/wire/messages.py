@@ -288,10 +288,10 @@ class Command(Record):
 
     The lines go to its standard input, or, from who did not start it, to the file `commands.jsonl` of the run folder.
     `pause` holds the run between two steps until `resume` or `stop`; `prompts` changes what samples are made of from
-    the next ones on.
+    the next ones on; `detach` lets the run go on without the program that started it, whatever its job says.
     """
 
-    command: Literal["stop", "save", "sample", "pause", "resume", "prompts"]
+    command: Literal["stop", "save", "sample", "pause", "resume", "prompts", "detach"]
     prompts: tuple[str, ...] | None = None
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from diffusionforce.gui import session as session_module
 from diffusionforce.gui.child import TrainerChild
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.session import RunSession
 from diffusionforce.job import Job, write_job
+from diffusionforce.runs import RunFolder
 from diffusionforce.wire import Command, Message
 
 WAIT_MS = 60_000
@@ -151,6 +153,21 @@ def test_a_stop_saves_and_stops(qtbot: QtBot, long_job: Job, fake_trainer: Calla
     session.close()
 
 
+def test_a_run_that_is_let_go_goes_on_though_its_job_says_to_stop(
+    qtbot: QtBot, long_job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("slow")
+    session = RunSession.start(long_job.model_copy(update={"when_alone": "stop"}))
+    qtbot.waitUntil(lambda: session.model.step >= 1, timeout=WAIT_MS)
+    session.release()
+    folder = RunFolder.open(long_job.run_dir)
+    qtbot.waitUntil(lambda: "the run goes on" in folder.log_path.read_text(encoding="utf-8"), timeout=WAIT_MS)
+    assert folder.reconciled_state().state == "running"
+    folder.ask(Command(command="stop"))
+    qtbot.waitUntil(lambda: folder.reconciled_state().state == "stopped", timeout=WAIT_MS)
+    session.close()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_a_crash_tells_what_was_kept_and_is_written_down(qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]):
     fake_trainer("endless")
@@ -195,3 +212,36 @@ def test_the_job_file_is_gone_once_the_trainer_has_read_it(
     with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
         session.stop()
     session.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a step that is deaf needs POSIX signals to be so")
+@pytest.mark.parametrize(("deed", "kind"), [("endless", "stopped"), ("deaf", "crashed")])
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_run_that_does_not_stop_is_ended_by_force(
+    qtbot: QtBot,
+    job: Job,
+    fake_trainer: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    deed: str,
+    kind: str,
+    is_own: bool,
+):
+    monkeypatch.setattr(session_module, "STOP_LEAST_MS", 300)
+    monkeypatch.setattr(session_module, "KILL_MS", 2000)
+    fake_trainer(deed)
+    started = RunSession.start(job)
+    qtbot.waitUntil(lambda: started.model.hello is not None, timeout=WAIT_MS)
+    qtbot.wait(500)  # Its step begins.
+    session = started if is_own else RunSession.open(job.run_dir)
+    session.stop()
+    qtbot.waitUntil(lambda: session.model.stop_overdue, timeout=WAIT_MS)
+    if not is_own:  # Its trainer looks for commands now and then.
+        qtbot.wait(800)
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        session.end_by_force()
+    assert session.model.outcome is not None and session.model.outcome.kind == kind
+    qtbot.waitUntil(lambda: RunFolder.open(job.run_dir).reconciled_state().state == kind, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: started.is_over, timeout=WAIT_MS)
+    session.close()
+    started.close()

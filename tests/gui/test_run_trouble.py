@@ -1,11 +1,13 @@
 """What keeps a run from going on stands above its progress, and goes when it goes on."""
 
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pages.run_notice import RunNotice
+from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.notices import Banner
-from diffusionforce.wire import Paused, Stalled
+from diffusionforce.wire import Paused, Stalled, Stopped
 
 
 def test_trouble_is_shown_once_and_taken_back(qtbot: QtBot):
@@ -28,3 +30,22 @@ def test_trouble_is_shown_once_and_taken_back(qtbot: QtBot):
     notice.reset()
     model = RunModel()
     assert shown() == []
+
+
+def test_ending_by_force_is_offered_once_a_stop_takes_too_long(qtbot: QtBot):
+    notice, model = RunNotice(), RunModel()
+    qtbot.addWidget(notice)
+    model.stop_asked = True
+    notice.show_model(model, own=True, compact=False)
+    assert not notice.findChildren(Banner)
+    model.stop_overdue = True
+    for _ in range(2):
+        notice.show_model(model, own=True, compact=False)
+    (force,) = [one for one in notice.findChildren(Button) if one.accessibleName() == "End it now"]
+    with qtbot.waitSignal(notice.force_confirmed, timeout=1000):
+        qtbot.mouseClick(force, Qt.MouseButton.LeftButton)
+    assert not force.isEnabled()
+    model.feed(Stopped(step=3))
+    notice.show_model(model, own=True, compact=False)
+    qtbot.wait(1)
+    assert [one.title.text() for one in notice.findChildren(Banner)] == [model.outcome.title if model.outcome else ""]

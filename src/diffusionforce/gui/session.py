@@ -20,6 +20,10 @@ from diffusionforce.runs.log import last_words
 from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message
 
 REPAINT_MS = 100
+STOP_LEAST_MS, STOP_STEPS = 120_000, 4
+"""How long a stop may take until ending by force is offered: at the least, and in steps."""
+KILL_MS = 10_000
+"""How long a trainer that is to break off may take to do so."""
 
 
 class RunSession(QObject):
@@ -48,6 +52,9 @@ class RunSession(QObject):
         self._repaint.setSingleShot(True)
         self._repaint.setInterval(REPAINT_MS)
         self._repaint.timeout.connect(self.changed)
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.timeout.connect(self._on_stop_overdue)
 
     @classmethod
     def start(
@@ -151,8 +158,38 @@ class RunSession(QObject):
         self._touch()
 
     def stop(self) -> None:
-        """Ask the trainer to save and stop."""
+        """Ask the trainer to save and stop; if it takes too long, the model says so."""
         self.send(Command(command="stop"))
+        self._patience.start(self.stop_ms)
+
+    @property
+    def stop_ms(self) -> int:
+        """How long a stop may take in milliseconds, by what a step takes."""
+        return max(STOP_LEAST_MS, round(STOP_STEPS * 1000 * (self.model.step_s or 0.0)))
+
+    def end_by_force(self) -> None:
+        """Have the trainer break off, and kill it if it does not."""
+        self._patience.stop()
+        self._end(kills=False)
+        QTimer.singleShot(KILL_MS, self, lambda: self._end(kills=True))
+
+    def _end(self, *, kills: bool) -> None:
+        if self.is_over:
+            return
+        if self._child is not None:
+            (self._child.kill if kills else self._child.terminate)()
+            return
+        folder = RunFolder(self.root)
+        background.run(self, lambda: folder.end_process(kills=kills), done=lambda _: None, failed=self._on_not_ended)
+
+    def _on_not_ended(self, error: UserError) -> None:
+        self.model.write_log(f"WARNING The trainer could not be ended. {error.sentence}")
+        self._touch()
+
+    def _on_stop_overdue(self) -> None:
+        if not self.is_over:
+            self.model.stop_overdue = True
+            self._touch()
 
     def release(self) -> None:
         """Let our trainer live on without the window."""
@@ -162,6 +199,7 @@ class RunSession(QObject):
     def close(self) -> None:
         """Stop listening."""
         self._repaint.stop()
+        self._patience.stop()
         if self._follower is not None:
             self._follower.stop()
         self._clean_up()

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 USUAL_SIZE = QSize(1440, 900)
 MIN_SIZE = QSize(1100, 720)
-STOP_WAIT_MS = 120_000
 
 
 class Window(QWidget):
@@ -346,12 +345,12 @@ class Window(QWidget):
         self._closes_after_stop = True
         self.notices.say("info", "Saving and stopping", "The window closes when the trainer has saved its state.")
         self.session.stop()
-        QTimer.singleShot(STOP_WAIT_MS, self, self._end_by_force)
+        # Nobody is there any more to be asked.
+        QTimer.singleShot(self.session.stop_ms, self, self._end_by_force)
 
     def _end_by_force(self) -> None:
-        if self.session is not None and self.session.child is not None and self.is_training():
-            self.session.child.terminate()
-            QTimer.singleShot(5000, self, self.session.child.kill)
+        if self.session is not None and self.is_training():
+            self.session.end_by_force()
 
     def _leave_and_close(self) -> None:
         assert self.session is not None

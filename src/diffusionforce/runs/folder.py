@@ -18,7 +18,7 @@ from diffusionforce.job import PART_SUFFIX, Job, write_job, write_whole
 from diffusionforce.runs.checkpoints import SavedState, whole_states
 from diffusionforce.runs.home import runs_root
 from diffusionforce.runs.log import last_words
-from diffusionforce.runs.processes import is_process_alive, mark_of
+from diffusionforce.runs.processes import end_process, is_process_alive, mark_of
 from diffusionforce.runs.state import RunHeldOut, RunState, utc_now
 from diffusionforce.runs.storage import shortened, storage_error
 from diffusionforce.runs.telemetry import telemetry_records
@@ -181,6 +181,20 @@ class RunFolder:
                 file.write(encode(command))
         except OSError as error:
             raise storage_error(error, self.root) from error
+
+    def end_process(self, *, kills: bool) -> bool:
+        """Have the run's process end, if it is the run's still; tells whether it was asked.
+
+        Args:
+            kills: Whether it has no say in it. Else it breaks off its step, which Windows knows no way to ask for.
+
+        Raises:
+            RunFolderError: `run.json` cannot be read, or the system does not let us.
+        """
+        state = self.read_state()
+        if state.state != "running":
+            return False
+        return end_process(state.pid, started_s=state.process_started_s, mark=state.process_mark, kills=kills)
 
     def newest_checkpoint(self) -> str:
         """Return the newest LoRA file, relative to the run folder, or an empty string."""

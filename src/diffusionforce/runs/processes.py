@@ -9,6 +9,8 @@ from pathlib import Path
 
 import psutil
 
+from diffusionforce.errors import RunFolderError
+
 # Start times are read from a clock that may be corrected by a second while the process runs.
 _START_TOLERANCE_S = 2.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -50,3 +52,31 @@ def is_process_alive(pid: int, *, started_s: float, mark: str = "") -> bool:
         return False
     except psutil.AccessDenied:
         return True
+
+
+def end_process(pid: int, *, started_s: float, mark: str = "", kills: bool) -> bool:
+    """Have a process end, unless it is gone or its number is another's by now; tells whether it was asked.
+
+    Args:
+        pid: Its number.
+        started_s: When it started, in seconds since 1970.
+        mark: What `mark_of` returned for it.
+        kills: Whether it has no say in it. Else it may end in order, which Windows knows no way to ask for.
+
+    Raises:
+        RunFolderError: The system does not let us.
+    """
+    try:
+        process = psutil.Process(pid)
+        if not is_process_alive(pid, started_s=started_s, mark=mark):
+            return False
+        if kills:
+            process.kill()
+        else:
+            process.terminate()
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied as error:
+        sentence = f"Process {pid} cannot be ended: it belongs to somebody else."
+        raise RunFolderError(sentence, detail=str(error)) from None
+    return True

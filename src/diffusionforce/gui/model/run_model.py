@@ -88,6 +88,8 @@ class RunModel:
         self.log_count = 0
         self.outcome: Outcome | None = None
         self.stop_asked = False
+        self.stop_overdue = False
+        """Whether the run was asked to stop so long ago that ending it by force is offered."""
         self.pause_asked = False
         self.is_paused = False
         self.pause: Paused | None = None

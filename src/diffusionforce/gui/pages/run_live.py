@@ -59,6 +59,7 @@ class RunLivePage(Page):
         header.new_run.clicked.connect(self.new_run_asked)
         header.open_folder.clicked.connect(lambda: self._open(self.session.root))
         notice.stop_confirmed.connect(lambda: self.session.stop())
+        notice.force_confirmed.connect(lambda: self.session.end_by_force())
         notice.gallery_asked.connect(self.gallery_asked)
         notice.folder_asked.connect(lambda: self._open(self.session.root))
         notice.again_asked.connect(self._start_again)

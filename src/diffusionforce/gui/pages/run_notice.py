@@ -24,6 +24,7 @@ class RunNotice(QWidget):
     """Progress while the run goes on, a banner when it is asked to stop or has ended."""
 
     stop_confirmed = Signal()
+    force_confirmed = Signal()
     gallery_asked = Signal()
     folder_asked = Signal()
     log_asked = Signal()
@@ -59,12 +60,14 @@ class RunNotice(QWidget):
         self._model: RunModel | None = None
         self._shown_outcome: Outcome | None = None
         self._shown_trouble: Paused | Stalled | None = None
+        self._offers_force = False
         self.is_asking = False
 
     def reset(self) -> None:
         """Forget the last run."""
         clear(self._banners)
         self._show_trouble(None)
+        self._offers_force = False
         self._shown_outcome, self.is_asking, self._model = None, False, None
         self._progress.show()
 
@@ -73,6 +76,8 @@ class RunNotice(QWidget):
         self._model = model
         if model.trouble is not self._shown_trouble:
             self._show_trouble(model.trouble)
+        if model.stop_overdue and not self._offers_force and model.outcome is None:
+            self._offer_force()
         if model.outcome is not None:
             if model.outcome is not self._shown_outcome:
                 self._show_outcome(model.outcome, model)
@@ -86,6 +91,15 @@ class RunNotice(QWidget):
         self.bar.show_share(model.share, ticks=self._ticks(model))
         self._next.set_text(tr(self._next_words(model)))
         self._saved.set_text(self._saved_words(model, own=own, compact=compact))
+
+    def _offer_force(self) -> None:
+        """Offer to end a run that does not stop."""
+        self._offers_force = True
+        force = Button("End it now", "stop", kind="danger")
+        force.clicked.connect(self.force_confirmed)
+        force.clicked.connect(lambda: force.allow(False, reason=tr("The run is being ended.")))
+        text = "It was asked to save and stop. Ending it now loses what it trained since the last save."
+        self._banners.addWidget(Banner("warn", "The run has not stopped yet", text, actions=(force,)))
 
     def _show_trouble(self, trouble: Paused | Stalled | None) -> None:
         self._shown_trouble = trouble

@@ -326,7 +326,11 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
         trained = bench.train(base=base, assignment=assignment, options=accumulate)
         answer[f"accumulated, {label}"] = differences(trained, whole)
         answer[f"accumulated, {label}"]["crossings"] = len(crossings)
-        answer[f"accumulated, {label}"]["read_to"] = places if family.model is None else None
+        if family.model is None:
+            answer[f"accumulated, {label}"] |= {
+                "read_to": places,
+                "planned": [str(device) for device in assignment.placement.device_of_block],
+            }
     batched = ("--max_train_steps", "2")
     # A picture each: Kandinsky 5 calls its model once for every picture of a batch.
     pieces = bench.train(base=pieces_in_turn(2), options=batched, batch_size=2)

@@ -13,6 +13,8 @@ from tests.gui.test_smooth import Turns
 from tests.support import forecasts
 
 from diffusionforce.gui.pages.profiles import ProfilesPage
+from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.profile_desk import ProfileDesk
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
 from diffusionforce.gui.widgets.list_item import ListItem
@@ -222,6 +224,26 @@ def test_what_is_not_saved_is_there_at_the_next_start(make_window: Callable[...,
     assert line(again, "training.steps").text() == "many"
     assert again.editor is not None
     assert again.editor.status.text() == "Not saved: fix 1 value"
+
+
+def test_an_edit_outlives_a_window_that_ends_without_a_word(make_window: Callable[..., Window], qtbot: QtBot):
+    first = make_window()
+    page = open_page(first, qtbot)
+    page.desk.duplicate("pocket-demo")
+    qtbot.waitUntil(lambda: page.name in own_profiles(), timeout=WAIT_MS)
+    retype(qtbot, line(page, "training.steps"), "30")
+    # A moment after the last key, with the window still open; one that leaves its run behind never comes to an end.
+    drafts = first.preferences.path.with_name("drafts.json")
+    qtbot.waitUntil(lambda: drafts.is_file() and '"30"' in drafts.read_text(encoding="utf-8"), timeout=WAIT_MS)
+    # The next window closes before it has read a profile, and keeps what it has not seen.
+    ProfileDesk(Preferences(first.preferences.path), first).keep()
+    again = open_page(make_window(), qtbot)
+    assert line(again, "training.steps").text() == "30"
+    assert again.editor is not None
+    qtbot.mouseClick(again.editor.revert, Qt.MouseButton.LeftButton)
+    assert line(again, "training.steps").text() != "30"
+    again.desk.keep()
+    assert drafts.read_text(encoding="utf-8") == "{}"
 
 
 def test_use_saves_first_and_plans_a_run(window: Window, page: ProfilesPage, mine: str, qtbot: QtBot):

@@ -1,6 +1,7 @@
 """Knows the profiles and what is typed into them, and does what is asked to their files on a thread."""
 
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +14,9 @@ from diffusionforce.gui.model import profile_shelf
 from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import Imported, ShelfItem
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.job import write_whole
 
+log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 FIRST = "pocket-demo"
 KEEP_MS = 800
@@ -41,6 +44,9 @@ class ProfileDesk(QObject):
         self.items: tuple[ShelfItem, ...] = ()
         self._wanted = preferences.text("profiles/open") or FIRST
         self._drafts: dict[str, ProfileDraft] = {}
+        self._file = preferences.path.with_name("drafts.json")
+        # Texts that an earlier window did not save, until there is a draft that takes them.
+        self._kept = _read_kept(self._file)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(KEEP_MS)
@@ -82,7 +88,6 @@ class ProfileDesk(QObject):
 
     def _update_drafts(self) -> None:
         """Give every profile a draft: as it is on disk, with the edits that an earlier window did not save."""
-        kept = self._kept_texts()
         engines = profile_shelf.engines_by_family(self.items)
         builtin = {item.name: item.profile for item in self.items if not item.is_own}
         drafts: dict[str, ProfileDraft] = {}
@@ -92,20 +97,15 @@ class ProfileDesk(QObject):
             draft = self._drafts.get(item.name)
             if draft is None:
                 draft = ProfileDraft(item.profile, original=builtin.get(item.profile.based_on), engines=engines)
-                draft.restore(kept.get(item.name, {}) if item.is_own else {})
+                draft.restore(self._kept.pop(item.name, {}) if item.is_own else {})
             elif draft.saved != item.profile:
                 texts = draft.kept_texts
                 draft.begin(item.profile)
                 draft.restore(texts)
             drafts[item.name] = draft
         self._drafts = drafts
-
-    def _kept_texts(self) -> dict[str, dict[str, str]]:
-        try:
-            kept = json.loads(self._preferences.text("profiles/drafts") or "{}")
-        except ValueError:
-            return {}
-        return kept if isinstance(kept, dict) else {}
+        # A file that cannot be read now may be mended; of one that is gone nothing is kept.
+        self._kept = {item.name: self._kept[item.name] for item in self.items if item.name in self._kept}
 
     def keep_soon(self) -> None:
         """Write down what is not saved when nothing more is typed."""
@@ -114,8 +114,11 @@ class ProfileDesk(QObject):
     def keep(self) -> None:
         """Write down what is not saved, for the next start of the window."""
         self._later.stop()
-        kept = {name: draft.kept_texts for name, draft in self._drafts.items() if draft.edited}
-        self._preferences.set_text("profiles/drafts", json.dumps(kept))
+        edited = {name: draft.kept_texts for name, draft in self._drafts.items() if draft.edited}
+        try:
+            write_whole(self._file, json.dumps({**self._kept, **edited}, ensure_ascii=False).encode())
+        except OSError as error:
+            log.warning("What is not saved of the profiles could not be written down: %s", error)
 
     def _do(self, work: Callable[[], _T], done: Callable[[_T], object]) -> None:
         """Do something with files on a thread."""
@@ -158,9 +161,9 @@ class ProfileDesk(QObject):
         texts = draft.kept_texts if draft is not None else {}
 
         def on_done(new: str) -> None:
-            kept = {**self._kept_texts(), new: texts}
-            self._preferences.set_text("profiles/drafts", json.dumps(kept))
             self._drafts.pop(name, None)
+            self._kept[new] = texts
+            self.keep()
             self.look(then=new)
 
         self._do(lambda: profile_shelf.rename(item, title), on_done)
@@ -195,3 +198,18 @@ class ProfileDesk(QObject):
             self.look(then=imported.name)
 
         self._do(lambda: profile_shelf.import_file(path), on_done)
+
+
+def _read_kept(path: Path) -> dict[str, dict[str, str]]:
+    """Return the texts in a file of drafts, by the names of their profiles and fields; none where it cannot be read."""
+    try:
+        kept = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(kept, dict):
+        return {}
+    return {
+        str(name): {str(field): text for field, text in texts.items() if isinstance(text, str)}
+        for name, texts in kept.items()
+        if isinstance(texts, dict)
+    }

@@ -113,6 +113,8 @@ def test_the_demo_is_followed_stopped_and_told(
     assert session.model.outcome is not None
     assert session.model.outcome.kind == "stopped"
     assert not page.demo.stop.isVisible()
+    names = [b.accessibleName() for b in page.demo.findChildren(QPushButton) if not b.isHidden()]
+    assert "Look at the rig" not in names, "nothing is wrong with it"
 
 
 def test_a_demo_that_fails_is_no_dead_end(

@@ -8,7 +8,7 @@ from tests.gui import recorded
 from diffusionforce.gui.model import first_run
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.rig import GIB, Card, RigReport, find, read_machine
-from diffusionforce.wire import Done, HeldOut, Preparing, Step
+from diffusionforce.wire import Done, HeldOut, Preparing, Step, Stopped
 
 
 def report(cards: tuple[Card, ...] = ()) -> RigReport:
@@ -65,6 +65,16 @@ def test_the_first_start_is_over_with_the_first_run(tmp_path: Path, monkeypatch:
     assert first_run.is_first_start()
     recorded.run_folder(tmp_path / "runs" / "a", end="done")
     assert not first_run.is_first_start()
+
+
+def test_what_is_done_stays_done_when_the_demo_is_stopped_before_its_first_step(tmp_path: Path):
+    model = RunModel(recorded.job(tmp_path / "run", steps=4))
+    model.feed(Preparing(stage="pictures", done=9, total=9, step=0))
+    model.feed(Preparing(stage="samples", done=1, total=4, step=0))
+    model.stop_asked = True
+    assert states(model) == ["done", "done", "now", "later"]
+    model.feed(Stopped(step=0, lora=""))
+    assert states(model) == ["done", "done", "stopped", "later"]
 
 
 def test_the_stages_follow_the_trainer(tmp_path: Path):

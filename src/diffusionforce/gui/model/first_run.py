@@ -13,7 +13,7 @@ from diffusionforce.rig import RigReport
 from diffusionforce.runs import list_runs, new_run_dir, runs_root
 
 DEMO = "pocket-demo"
-StageState: TypeAlias = Literal["done", "now", "later", "failed"]
+StageState: TypeAlias = Literal["done", "now", "later", "stopped", "failed"]
 TONES = {"problem": "err", "warning": "warn", "note": "info", "good": "ok"}
 
 
@@ -127,11 +127,12 @@ def stages(model: RunModel) -> tuple[Stage, ...]:
     """Return the stages of the demo and how far each is."""
     at, is_over = _stage_now(model), model.outcome is not None
     is_good = model.outcome is not None and model.outcome.kind == "done"
+    end: StageState = "stopped" if model.outcome is not None and model.outcome.kind == "stopped" else "failed"
     learn = f"Learn, step {model.step:,} of {model.num_steps:,}" if at == 2 and model.num_steps else "Learn"
     names = (noted("Load the model"), noted("Prepare pictures"), learn, noted("Draw the result"))
     found: list[Stage] = []
     for i, name in enumerate(names):
-        state: StageState = "done" if i < at or is_good else "later" if i > at else "failed" if is_over else "now"
+        state: StageState = "done" if i < at or is_good else "later" if i > at else end if is_over else "now"
         found.append(Stage(words=name, state=state))
     return tuple(found)
 
@@ -139,10 +140,13 @@ def stages(model: RunModel) -> tuple[Stage, ...]:
 def _stage_now(model: RunModel) -> int:
     if model.step and model.step >= model.num_steps:
         return 3
-    if model.last_step is not None or model.phase in {"training", "sampling", "measuring"}:
+    if model.last_step is not None:
         return 2
-    preparing = model.preparing
-    return 1 if preparing is not None and preparing.stage in {"text", "pictures"} else 0
+    # What was heard last, so that what is done stays done in a run that is stopped before its first step.
+    heard = model.prepared_last
+    if heard is None or heard.stage == "model":
+        return 0
+    return 1 if heard.stage in {"text", "pictures"} else 2
 
 
 def left_words(model: RunModel) -> str:

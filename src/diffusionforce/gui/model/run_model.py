@@ -76,6 +76,8 @@ class RunModel:
         self.live = True
         self.hello: Hello | None = None
         self.preparing: Preparing | None = None
+        self.prepared_last: Preparing | None = None
+        """What was prepared last, also when it is over."""
         self.last_step: Step | None = None
         self.devices = DeviceList()
         self.planned: Planned | None = None
@@ -264,7 +266,7 @@ class RunModel:
         return None if seen is None else max(0.0, self._clock() - seen)
 
     def _prepare(self, message: Preparing) -> None:
-        finished = message.done >= message.total
+        finished, self.prepared_last = message.done >= message.total, message
         self.preparing = None if finished and self.last_step else message
         if message.stage == "samples" and not finished:
             self.samples.start_column(message.step)

@@ -23,7 +23,13 @@ from diffusionforce.gui.widgets.picture_strip import PictureStrip
 from diffusionforce.gui.widgets.sample_grid import step_words
 
 SLIDER_PX, EDGE_PX = 300, 1024
-_STAGE_ICONS = {"done": ("ok", "ok"), "now": ("play", "focus"), "later": ("clock", "text3"), "failed": ("err", "err")}
+_STAGE_ICONS = {
+    "done": ("ok", "ok"),
+    "now": ("play", "focus"),
+    "later": ("clock", "text3"),
+    "stopped": ("stop", "text2"),
+    "failed": ("err", "err"),
+}
 _BEFORE = "Press Train the demo now. A tiny model learns to draw a character from pictures that come with the app."
 
 
@@ -174,10 +180,13 @@ class DemoStep(QWidget):
         assert outcome is not None
         clear(self._notice)
         if outcome.kind != "done":
-            rig = Button("Look at the rig", "rig", size="small")
-            rig.clicked.connect(self.rig_asked)
+            actions: tuple[Button, ...] = ()
+            if outcome.kind != "stopped":
+                rig = Button("Look at the rig", "rig", size="small")
+                rig.clicked.connect(self.rig_asked)
+                actions = (rig,)
             self._notice.addWidget(
-                Banner(outcome.tone, outcome.title, f"{outcome.sentence} {outcome.hint}".strip(), actions=(rig,))
+                Banner(outcome.tone, outcome.title, f"{outcome.sentence} {outcome.hint}".strip(), actions=actions)
             )
         self._about.set_text(tr("Nothing was kept that could stand in the way of another try."))
         self.start.set_text(tr("Try again"), icon="refresh")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
@@ -234,3 +235,25 @@ def test_a_run_that_saved_its_state_goes_on_at_once_or_after_the_one_that_goes_o
     page._resume(page.past_rows[0].run, state)
     (queued,) = window.queue.runs
     assert queued.job.resume == state and queued.job.run_dir.parent == runs_root()
+
+
+def test_a_run_of_a_terminal_appears_moves_and_ends_while_the_page_is_open(two_runs: Window, qtbot: QtBot):
+    # Symptom: a run started elsewhere never appeared, and one seen once was listed as "Training" for ever.
+    page = page_of(two_runs)
+    page._looks.setInterval(50)
+    folder = recorded.run_folder(runs_root() / "2026-01-02-120000-pocket-demo", end="stopped", upto=120)
+    ended, own = folder.read_state(), psutil.Process()
+    going = {"state": "running", "pid": own.pid, "process_started_s": own.create_time()}
+    folder.write_state(ended.model_copy(update=going))
+    qtbot.waitUntil(lambda: len(page.elsewhere_rows) == 1, timeout=WAIT_MS)
+    (row,) = page.elsewhere_rows
+    assert len(page.past_rows) == 2
+    assert row.facts.text() == "step 120 of 300 · started elsewhere"
+    delete = entry(row, "Delete")
+    assert not delete.isEnabled() and delete.toolTip() == "It is still being trained. Stop it first."
+    folder.write_state(ended.model_copy(update={**going, "step": 130}))
+    qtbot.waitUntil(lambda: row.facts.text().startswith("step 130 of 300"), timeout=WAIT_MS)
+    assert page.elsewhere_rows == [row], "the row is the same, so no menu of it closes"
+    folder.write_state(ended)
+    qtbot.waitUntil(lambda: len(page.past_rows) == 3, timeout=WAIT_MS)
+    assert not page.elsewhere_rows and entry(page.past_rows[0], "Delete").isEnabled()

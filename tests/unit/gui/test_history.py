@@ -3,10 +3,14 @@
 from datetime import datetime
 from pathlib import Path
 
+import psutil
+import pytest
 from tests.gui import recorded
 
+from diffusionforce.errors import RunFolderError
 from diffusionforce.gui.model import comparison, history
 from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
+from diffusionforce.runs.labels import RunLabel, write_label
 
 
 def done(root: Path, **changes: object) -> history.PastRun:
@@ -89,3 +93,32 @@ def test_a_run_without_its_job_can_be_compared(tmp_path: Path):
     compared = [comparison.read_run(folder.root, "A"), *runs(tmp_path / "more")]
     rows = comparison.setting_rows(compared)
     assert all(row.values[0] == comparison.NOT_KNOWN for row in rows)
+
+
+def test_only_runs_that_changed_are_read_again(tmp_path: Path):
+    root = tmp_path / "runs"
+    folder = recorded.run_folder(root / "a", end="done")
+    recorded.run_folder(root / "b", end="stopped", upto=120)
+    first = history.read_history(root)
+    write_label(folder.root, RunLabel(name="Named"))
+    second = history.read_history(root, first)
+    by_name = {run.root.name: run for run in second}
+    assert by_name["a"].name == "Named"
+    assert any(by_name["b"] is run for run in first)
+
+
+def test_a_run_that_goes_on_is_not_asked_about_but_refused(tmp_path: Path):
+    run = done(tmp_path / "a")
+    folder = RunFolder(run.root)
+    own = psutil.Process()
+    folder.write_state(
+        run.state.model_copy(update={"state": "running", "pid": own.pid, "process_started_s": own.create_time()})
+    )
+    with pytest.raises(RunFolderError, match="Pocket demo is still being trained"):
+        history.delete_words(run)
+
+
+def test_previews_that_would_go_are_counted_when_it_is_asked(tmp_path: Path):
+    run = done(tmp_path / "a", num_samples=99)
+    num_samples = len(list((run.root / "samples").iterdir()))
+    assert f"among them {num_samples} preview" in history.delete_words(run)

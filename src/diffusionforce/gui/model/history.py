@@ -4,16 +4,16 @@ import contextlib
 import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from diffusionforce.errors import UserError
+from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.run_title import day_and_time
 from diffusionforce.job import Job, read_job
-from diffusionforce.runs import RunState, SavedState, list_runs
-from diffusionforce.runs.labels import NO_LABEL, RunLabel, read_label
+from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs
+from diffusionforce.runs.labels import LABEL_NAME, NO_LABEL, RunLabel, read_label
 
 _SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov", ".avi", ".mkv"})
@@ -31,6 +31,7 @@ class PastRun:
             first.
         dataset_dir: What it learned from, None where that cannot be read any more.
         label: The name and the notes that the user gave it.
+        seen: What its files looked like when it was read, by which a change is noticed.
     """
 
     root: Path
@@ -39,6 +40,12 @@ class PastRun:
     states: tuple[SavedState, ...] = ()
     dataset_dir: Path | None = None
     label: RunLabel = NO_LABEL
+    seen: tuple[tuple[int, int] | None, ...] = field(default=(), compare=False)
+
+    @property
+    def is_going(self) -> bool:
+        """Whether it goes on, in this window or elsewhere."""
+        return self.state.state == "running"
 
     @property
     def name(self) -> str:
@@ -75,6 +82,8 @@ class PastRun:
             if fall is not None:
                 parts.append(f"held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}")
             return " · ".join(parts)
+        if self.is_going:
+            return f"{steps} · started elsewhere"
         return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
 
 
@@ -85,41 +94,83 @@ def _newest_of_first_prompt(sample: Path) -> tuple[int, int, str]:
     return step, -prompt, sample.name
 
 
-def read_history(root: Path) -> list[PastRun]:
-    """Return the runs in a folder, the newest first."""
+def read_history(root: Path, known: Sequence[PastRun] = ()) -> list[PastRun]:
+    """Return the runs in a folder, the newest first.
+
+    Args:
+        root: The folder.
+        known: The runs as they were read before; those that have ended and have not changed are not read again.
+    """
+    before = {run.root: run for run in known if not run.is_going}
     found: list[PastRun] = []
     for folder in list_runs(root):
-        try:
-            state = folder.reconciled_state()
-        except UserError:
-            continue
-        paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
-        samples = [path for path in paths if path.suffix.lower() in PICTURES]
-        picture = max(samples, key=_newest_of_first_prompt, default=None)
-        dataset_dir = None
-        with contextlib.suppress(UserError):
-            dataset_dir = read_job(folder.job_path).dataset_dir
-        states = tuple(saved for saved in folder.states() if saved.step < state.num_steps)
-        found.append(
-            PastRun(
-                root=folder.root,
-                state=state,
-                picture=picture,
-                states=states,
-                dataset_dir=dataset_dir,
-                label=read_label(folder.root),
-            )
-        )
+        seen = _look(folder)
+        run = before.get(folder.root)
+        if run is None or run.seen != seen:
+            run = _read_run(folder, seen)
+        if run is not None:
+            found.append(run)
     return found
 
 
+def _look(folder: RunFolder) -> tuple[tuple[int, int] | None, ...]:
+    """Return time and size of what changes with a run: whatever is renamed into a folder changes the folder's time."""
+    places = (folder.state_path, folder.job_path, folder.root / LABEL_NAME, folder.samples_dir, folder.checkpoints_dir)
+    looks: list[tuple[int, int] | None] = []
+    for place in places:
+        try:
+            about = place.stat()
+        except OSError:
+            looks.append(None)
+        else:
+            looks.append((about.st_mtime_ns, about.st_size))
+    return tuple(looks)
+
+
+def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> PastRun | None:
+    """Return a run, None where its state cannot be read."""
+    try:
+        state = folder.reconciled_state()
+    except UserError:
+        return None
+    paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
+    samples = [path for path in paths if path.suffix.lower() in PICTURES]
+    dataset_dir = None
+    with contextlib.suppress(UserError):
+        dataset_dir = read_job(folder.job_path).dataset_dir
+    return PastRun(
+        root=folder.root,
+        state=state,
+        picture=max(samples, key=_newest_of_first_prompt, default=None),
+        states=tuple(saved for saved in folder.states() if saved.step < state.num_steps),
+        dataset_dir=dataset_dir,
+        label=read_label(folder.root),
+        seen=seen,
+    )
+
+
+def _goes_on(folder: RunFolder) -> bool:
+    try:
+        return folder.reconciled_state().state == "running"
+    except UserError:
+        return False  # A state that cannot be read is a good reason to delete the run.
+
+
 def delete_words(run: PastRun) -> str:
-    """Return what would go with a run; it counts its files, so call it on a thread."""
+    """Return what would go with a run; it counts its files, so call it on a thread.
+
+    Raises:
+        RunFolderError: It still goes on.
+    """
+    folder = RunFolder(run.root)
+    if _goes_on(folder):
+        raise RunFolderError(f"{run.name} is still being trained.", hint="Stop it first.")
     # Not above: the window starts without what moves files to the trash.
     from diffusionforce.runs.deleting import contents_of  # noqa: PLC0415
 
     found = contents_of(run.root)
-    parts = [words.count(run.state.num_samples, "preview")] if run.state.num_samples else []
+    num_samples = folder.num_samples()
+    parts = [words.count(num_samples, "preview")] if num_samples else []
     parts += [words.count(found.num_loras, "LoRA file")] if found.num_loras else []
     parts += [words.count(found.num_states, "checkpoint") + " to go on from"] if found.num_states else []
     listed = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)

@@ -1,10 +1,13 @@
 """The Queue place: the run that goes on, those that wait, those that were, and some of these side by side."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
@@ -27,6 +30,8 @@ from diffusionforce.job import read_job
 from diffusionforce.runs import QueuedRun, RunFolder, runs_root
 
 FIRST_SHOWN = 60
+LOOK_EVERY_MS = 3000
+"""How often a visible page looks for runs that were started or have ended elsewhere."""
 TITLE = "Queue and history"
 
 
@@ -46,12 +51,16 @@ class HistoryPage(Page):
         self._store, self._desk = store, desk
         self._session: RunSession | None = None
         self._past: list[PastRun] = []
-        self._is_read = False
+        self._is_read = self._is_reading = False
         self._num_shown = FIRST_SHOWN
         self._chosen: list[Path] = []
         self._current: CurrentRow | None = None
         self.waiting_rows: list[WaitingRow] = []
         self.past_rows: list[PastRow] = []
+        self.elsewhere_rows: list[PastRow] = []
+        """Of runs that go on, but not in this window."""
+        self._looks = QTimer(self, interval=LOOK_EVERY_MS)
+        self._looks.timeout.connect(self._look_again)
         self.header = Header(TITLE, "")
         self.hold = Button("Pause after this run", "pause")
         self.hold.clicked.connect(lambda: desk.hold(not desk.is_held))
@@ -102,13 +111,50 @@ class HistoryPage(Page):
 
     def shown(self) -> None:
         """Look at the runs again."""
-        root = runs_root()
-        background.run(self, lambda: history.read_history(root), done=self._on_read, failed=lambda _error: None)
+        self._read(self._on_read)
+
+    def _read(self, done: Callable[[list[PastRun]], None]) -> None:
+        root, known = runs_root(), tuple(self._past)
+
+        def take(past: list[PastRun]) -> None:
+            self._is_reading = False
+            done(past)
+
+        def give_up(_error: UserError) -> None:
+            self._is_reading = False
+
+        self._is_reading = True
+        background.run(self, lambda: history.read_history(root, known), done=take, failed=give_up)
 
     def _on_read(self, past: list[PastRun]) -> None:
         self._past, self._is_read = past, True
         self._chosen = [root for root in self._chosen if any(run.root == root for run in past)]
         self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look at the runs every few seconds, as long as somebody sees them."""
+        self._looks.start()
+        super().showEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Look no more."""
+        self._looks.stop()
+        super().hideEvent(event)
+
+    def _look_again(self) -> None:
+        if not self._is_reading and self._stack.currentWidget() is not self.pane:
+            self._read(self._on_looked)
+
+    def _on_looked(self, past: list[PastRun]) -> None:
+        """Build the rows anew only where more has changed than the step: no menu closes, and no focus is lost."""
+        if [_without_step(run) for run in past] != [_without_step(run) for run in self._past]:
+            if QApplication.activePopupWidget() is None:
+                self._on_read(past)
+            return
+        self._past = past
+        by_root = {run.root: run for run in past}
+        for line in self.elsewhere_rows:
+            line.show_step(by_root[line.run.root])
 
     def _on_queue_changed(self) -> None:
         if self.isVisible():
@@ -128,13 +174,16 @@ class HistoryPage(Page):
     def refresh(self) -> None:
         """Build the rows anew."""
         clear(self._rows)
-        self._current, self.waiting_rows, self.past_rows = None, [], []
+        self._current, self.waiting_rows, self.past_rows, self.elsewhere_rows = None, [], [], []
         going = self._going()
         waiting = self._desk.runs
-        past = [run for run in self._past if going is None or run.root != going.root]
-        if going is not None:
+        others = [run for run in self._past if going is None or run.root != going.root]
+        elsewhere, past = [run for run in others if run.is_going], [run for run in others if not run.is_going]
+        if going is not None or elsewhere:
             self._rows.addWidget(Label("NOW", "caption"))
+        if going is not None:
             self._rows.addWidget(self._current_row(going))
+        self._add_elsewhere(elsewhere)
         if waiting:
             self._rows.addWidget(Label("NEXT", "caption"))
             self._add_waiting(waiting, going)
@@ -142,7 +191,7 @@ class HistoryPage(Page):
             self._rows.addWidget(Label("BEFORE", "caption"))
             self._add_past(past)
         if self._stack.currentWidget() is not self.pane:
-            is_empty = going is None and not waiting and not past
+            is_empty = going is None and not waiting and not others
             shown = self._list if not is_empty else self._empty if self._is_read else self._loading
             self._stack.setCurrentWidget(shown)
         self._show_header()
@@ -207,9 +256,18 @@ class HistoryPage(Page):
         if moved is not None:
             moved.handle.setFocus()
 
+    def _add_elsewhere(self, runs: list[PastRun]) -> None:
+        for run in runs:
+            line = self._past_row(run)
+            line.refuse_delete()
+            self.elsewhere_rows.append(line)
+            self._rows.addWidget(line)
+
     def _add_past(self, past: list[PastRun]) -> None:
         for run in past[: self._num_shown]:
-            self._rows.addWidget(self._past_row(run))
+            line = self._past_row(run)
+            self.past_rows.append(line)
+            self._rows.addWidget(line)
         if len(past) > self._num_shown:
             more = Button(f"Show {min(FIRST_SHOWN, len(past) - self._num_shown)} more", "chev-down", kind="ghost")
             more.clicked.connect(self._show_more)
@@ -243,7 +301,6 @@ class HistoryPage(Page):
                 (noted("Delete"), lambda: self.care.ask_delete(run, needed_by=self._needs(root))),
             ],
         )
-        self.past_rows.append(line)
         return line
 
     def _needs(self, root: Path) -> str:
@@ -287,8 +344,8 @@ class HistoryPage(Page):
 
     def _close_pane(self) -> None:
         self._stack.setCurrentWidget(self._list)
-        self._show_header()
         self.refresh()
+        self.shown()
 
     def set_compact(self, compact: bool) -> None:
         """Narrow the facts in a narrow window."""
@@ -296,3 +353,8 @@ class HistoryPage(Page):
         super().set_compact(compact)
         if changes:
             self.refresh()
+
+
+def _without_step(run: PastRun) -> PastRun:
+    """Return a run as it looks in the list, except for how far it is while it goes on."""
+    return replace(run, state=run.state.model_copy(update={"step": 0, "num_samples": 0})) if run.is_going else run

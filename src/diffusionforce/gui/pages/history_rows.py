@@ -35,6 +35,7 @@ LOOKS = {
 }
 Entry = tuple[str, Callable[[], object]]
 """A line of a menu: its words and what it does."""
+STILL_TRAINED = "It is still being trained. Stop it first."
 
 
 class RunRow(QFrame):
@@ -88,6 +89,7 @@ class RunRow(QFrame):
         """Append a menu with everything else."""
         button = Button("", "more", kind="ghost", size="small", tip=f"More for {subject}")
         menu = self.menu = QMenu(button)
+        menu.setToolTipsVisible(True)
         for text, act in entries:
             action = QAction(tr(text), menu)
             action.triggered.connect(lambda _checked=False, act=act: act())
@@ -145,13 +147,24 @@ class PastRow(RunRow):
         self.name.set_text(run.name)
         name = folder_title(run.dataset_dir) if run.dataset_dir is not None else run.root.name
         notes = " ".join(run.label.notes.split())
-        self.note.set_text(f"{run.when} · {name}" + (f" · {notes}" if notes else ""))
+        self.note.set_text(f"{tr(run.when)} · {name}" + (f" · {notes}" if notes else ""))
         if notes:
             self.note.setToolTip(run.label.notes)
         self.chip.set(*LOOKS[state.state])
+        self.show_step(run)
+
+    def show_step(self, run: PastRun) -> None:
+        """Show how far it has come by now."""
+        self.run, state = run, run.state
         if state.state != "done" and state.num_steps:
-            self.show_bar(state.step / state.num_steps, tone="text3")
+            self.show_bar(state.step / state.num_steps, tone="focus" if run.is_going else "text3")
         self.facts.set_text(tr(run.facts()))
+
+    def refuse_delete(self) -> None:
+        """Say why a run that goes on cannot be deleted."""
+        delete = self.menu.actions()[-1]
+        delete.setEnabled(False)
+        delete.setToolTip(tr(STILL_TRAINED))
 
 
 def open_folder(path: Path) -> None:

@@ -178,6 +178,9 @@ def test_a_run_is_deleted_after_a_question_that_says_how_much_goes(
     two_runs.gallery.open_run(root)
     two_runs.go("history")
 
+    def banners() -> list[Banner]:
+        return page.care.findChildren(Banner)
+
     def ask() -> Banner:
         entry(page.past_rows[0], "Delete").trigger()
         qtbot.waitUntil(lambda: bool(page.care.findChildren(Banner)), timeout=WAIT_MS)
@@ -189,7 +192,13 @@ def test_a_run_is_deleted_after_a_question_that_says_how_much_goes(
     assert root.is_dir() and not page.care.isVisible()
     qtbot.waitUntil(lambda: not page.care.findChildren(Banner), timeout=WAIT_MS)
     qtbot.mouseClick(button(ask(), "Move to the trash"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(page.past_rows) == 1, timeout=WAIT_MS)
+    assert len(page.past_rows) == 1, "the row goes at once"
+
+    def says_where() -> bool:
+        return any(each.title.text().endswith("is in the trash of the system.") for each in banners())
+
+    qtbot.waitUntil(says_where, timeout=WAIT_MS)
+    assert root.name in banners()[-1].text.text()
     assert not root.exists() and (tmp_path / "trash" / "run.json").is_file()
     assert two_runs.gallery._shown is None
 
@@ -257,3 +266,17 @@ def test_a_run_of_a_terminal_appears_moves_and_ends_while_the_page_is_open(two_r
     folder.write_state(ended)
     qtbot.waitUntil(lambda: len(page.past_rows) == 3, timeout=WAIT_MS)
     assert not page.elsewhere_rows and entry(page.past_rows[0], "Delete").isEnabled()
+
+
+def test_a_run_that_the_trash_does_not_take_is_listed_again(
+    two_runs: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(path: str) -> None:
+        raise OSError(path)
+
+    monkeypatch.setattr("diffusionforce.runs.deleting.send2trash", refuse)
+    page = page_of(two_runs)
+    page.care._delete(page.past_rows[0].run)
+    assert len(page.past_rows) == 1
+    qtbot.waitUntil(lambda: len(page.past_rows) == 2, timeout=WAIT_MS)
+    assert any("does not take" in each.title.text() for each in page.care.findChildren(Banner))

@@ -54,6 +54,8 @@ class HistoryPage(Page):
         self._is_read = self._is_reading = False
         self._num_shown = FIRST_SHOWN
         self._chosen: list[Path] = []
+        self._leaving: set[Path] = set()
+        """Runs on their way to the trash."""
         self._current: CurrentRow | None = None
         self.waiting_rows: list[WaitingRow] = []
         self.past_rows: list[PastRow] = []
@@ -77,7 +79,8 @@ class HistoryPage(Page):
         self._list = scrolling(holder(column(self._rows, None)), name="clear")
         self.care = RunCare()
         self.care.changed.connect(self.shown)
-        self.care.deleted.connect(self.deleted)
+        self.care.deleted.connect(self._hide)
+        self.care.kept.connect(self._show_again)
         self.pane = CompareRunsPane(store)
         self.pane.closed.connect(self._close_pane)
         self._stack = QStackedWidget()
@@ -129,6 +132,7 @@ class HistoryPage(Page):
     def _on_read(self, past: list[PastRun]) -> None:
         self._past, self._is_read = past, True
         self._chosen = [root for root in self._chosen if any(run.root == root for run in past)]
+        self._leaving &= {run.root for run in past}
         self.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -178,6 +182,7 @@ class HistoryPage(Page):
         going = self._going()
         waiting = self._desk.runs
         others = [run for run in self._past if going is None or run.root != going.root]
+        others = [run for run in others if run.root not in self._leaving]
         elsewhere, past = [run for run in others if run.is_going], [run for run in others if not run.is_going]
         if going is not None or elsewhere:
             self._rows.addWidget(Label("NOW", "caption"))
@@ -204,7 +209,8 @@ class HistoryPage(Page):
             note = f"{words.count(len(waiting), 'run')} waiting. The queue is paused."
         if in_pane:
             note = "Runs side by side"
-        so_far = f"{words.count(len(self._past), 'run')} so far" if self._past else ""
+        number = sum(run.root not in self._leaving for run in self._past)
+        so_far = f"{words.count(number, 'run')} so far" if number else ""
         self.header.set_title(TITLE, tr(note or so_far))
         held = self._desk.is_held
         self.hold.set_text("Go on after this run" if held else "Pause after this run", icon="play" if held else "pause")
@@ -309,6 +315,16 @@ class HistoryPage(Page):
             if job.resume is not None and job.resume.is_relative_to(root):
                 return job.profile.title
         return ""
+
+    def _hide(self, root: Path) -> None:
+        self._leaving.add(root)
+        self._chosen = [path for path in self._chosen if path != root]
+        self.deleted.emit(root)
+        self.refresh()
+
+    def _show_again(self, root: Path) -> None:
+        self._leaving.discard(root)
+        self.refresh()
 
     def _choose(self, root: Path, on: bool) -> None:
         self._chosen = [path for path in self._chosen if path != root] + ([root] if on else [])

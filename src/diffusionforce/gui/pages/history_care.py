@@ -66,6 +66,9 @@ class RunCare(QWidget):
     changed = Signal()
     """A run was renamed or deleted: the list is to be read again."""
     deleted = Signal(Path)
+    """A run is about to go to the trash."""
+    kept = Signal(Path)
+    """A run that was about to go to the trash, but did not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +108,7 @@ class RunCare(QWidget):
         self.close_question()
         if needed_by:
             text = "Remove that one from the queue first."
-            self._say("warn", f"{run.name} is needed: {needed_by} waits to go on from it.", text)
+            self.say("warn", f"{run.name} is needed: {needed_by} waits to go on from it.", text)
             return
         asked = self._asked
         background.run(
@@ -132,21 +135,32 @@ class RunCare(QWidget):
 
             delete_run(run.root)
 
+        def done() -> None:
+            text = f"It is there as {run.root.name}, and can be brought back from there."
+            self.say("ok", f"{run.name}, {run.when}, is in the trash of the system.", text)
+            self.changed.emit()
+
+        def failed(error: UserError) -> None:
+            self.kept.emit(run.root)
+            self._refuse(error)
+
         # Whoever reads its files lets go of them first: Windows moves no folder with open files.
         self.deleted.emit(run.root)
-        self._work(work, done=self.changed.emit)
+        self.close_question()
+        self._show(Banner("info", f"Moving {run.name}, {run.when}, to the trash", "", icon="trash"))
+        background.run(self, work, done=lambda _: done(), failed=failed)
 
     def _work(self, work: Callable[[], None], *, done: Callable[[], None]) -> None:
         self.close_question()
         background.run(self, work, done=lambda _: done(), failed=self._refuse)
 
     def _refuse(self, error: UserError) -> None:
-        self.close_question()
-        self._say("err", error.sentence, error.hint)
+        self.say("err", error.sentence, error.hint)
         self.changed.emit()
 
-    def _say(self, tone: str, title: str, text: str) -> None:
+    def say(self, tone: str, title: str, text: str = "") -> None:
         """Show a message that goes when it was read."""
+        self.close_question()
         close = Button("", "x", kind="ghost", size="small", tip="Close")
         close.clicked.connect(self.close_question)
         self._show(Banner(tone, title, text, actions=(close,)))

@@ -244,6 +244,9 @@ def test_a_run_that_saved_its_state_goes_on_at_once_or_after_the_one_that_goes_o
     page._resume(page.past_rows[0].run, state)
     (queued,) = window.queue.runs
     assert queued.job.resume == state and queued.job.run_dir.parent == runs_root()
+    assert "continues from step 100" in page.waiting_rows[0].note.text()
+    (banner,) = page.care.findChildren(Banner)
+    assert banner.title.text() == "Pocket demo waits in the queue and continues from step 100."
 
 
 def test_a_run_of_a_terminal_appears_moves_and_ends_while_the_page_is_open(two_runs: Window, qtbot: QtBot):

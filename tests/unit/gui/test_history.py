@@ -122,3 +122,10 @@ def test_previews_that_would_go_are_counted_when_it_is_asked(tmp_path: Path):
     run = done(tmp_path / "a", num_samples=99)
     num_samples = len(list((run.root / "samples").iterdir()))
     assert f"among them {num_samples} preview" in history.delete_words(run)
+
+
+def test_a_run_that_goes_on_takes_the_steps_that_are_left(tmp_path: Path):
+    past = [done(tmp_path / "a")]
+    job = recorded.job(tmp_path).model_copy(update={"resume": tmp_path / "a" / "checkpoints" / "a_step_000150-state"})
+    assert history.resume_step(job, past) == 150
+    assert history.expected_s(job, past) == 62.0

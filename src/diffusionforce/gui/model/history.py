@@ -16,6 +16,7 @@ from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs
 from diffusionforce.runs.labels import LABEL_NAME, NO_LABEL, RunLabel, read_label
 
 _SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
+_STEP = re.compile(r"(\d+)(?=-state$)")
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov", ".avi", ".mkv"})
 
 
@@ -192,6 +193,26 @@ def when(iso: str) -> str:
         return iso
 
 
+def resume_step(job: Job, past: Sequence[PastRun]) -> int:
+    """Return the step from which a job goes on; 0 for one that begins at its first."""
+    if job.resume is None:
+        return 0
+    states = (state for run in past for state in run.states)
+    known = next((state.step for state in states if state.path == job.resume), None)
+    found = _STEP.search(job.resume.name)
+    return known if known is not None else int(found[1]) if found else 0
+
+
+def resume_words(step: int) -> str:
+    """Return what is said of a run that waits to go on from a step."""
+    return f"continues from step {step:,}"
+
+
+def queued_words(name: str, step: int) -> str:
+    """Return what is said when a run that goes on from a step has been queued."""
+    return f"{name} waits in the queue and continues from step {step:,}."
+
+
 def expected_s(job: Job, past: Sequence[PastRun]) -> float | None:
     """Return how long a job may take, by the runs of its profile that there were; None where there were none."""
     rates = [
@@ -199,7 +220,8 @@ def expected_s(job: Job, past: Sequence[PastRun]) -> float | None:
         for run in past
         if run.state.profile_name == job.profile_name and run.state.step > 0 and run.seconds
     ]
-    return statistics.median(rates) * job.profile.training.steps if rates else None
+    num_steps = max(0, job.profile.training.steps - resume_step(job, past))
+    return statistics.median(rates) * num_steps if rates else None
 
 
 @dataclass(frozen=True, kw_only=True)

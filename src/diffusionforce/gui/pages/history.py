@@ -241,7 +241,9 @@ class HistoryPage(Page):
         times, now = self._times(waiting, going), datetime.now()
         for run, time in zip(waiting, times, strict=True):
             key, title = run.key, run.job.profile.title
-            line = WaitingRow(run, self._store, compact=self.compact, times=time.words(now))
+            step = history.resume_step(run.job, self._past)
+            goes_on = history.resume_words(step) if step else ""
+            line = WaitingRow(run, self._store, compact=self.compact, times=time.words(now), goes_on=goes_on)
             line.handle.moved.connect(lambda by, key=key: self._move(key, by))
             line.add_menu(
                 title,
@@ -351,6 +353,7 @@ class HistoryPage(Page):
             self.start_asked.emit(job)
         else:
             self._desk.add(job)
+            self.care.say("info", history.queued_words(run.name, history.resume_step(job, self._past)))
 
     def _compare(self) -> None:
         order = {run.root: index for index, run in enumerate(self._past)}

@@ -123,16 +123,25 @@ class CurrentRow(RunRow):
 
 
 class WaitingRow(RunRow):
-    """A run that waits."""
+    """A run that waits.
 
-    def __init__(self, run: QueuedRun, store: PictureStore, *, compact: bool, times: str) -> None:
+    Args:
+        run: The run.
+        store: Gives pictures.
+        compact: Whether the window is narrow.
+        times: When it starts, and how long it takes.
+        goes_on: From which step it goes on; empty for one that begins at its first.
+    """
+
+    def __init__(self, run: QueuedRun, store: PictureStore, *, compact: bool, times: str, goes_on: str = "") -> None:
         title = run.job.profile.title
         self.handle = DragHandle(title)
         super().__init__(store, compact=compact, lead=self.handle)
         self.run = run
         self.setAccessibleName(f"Waiting: {title}")
         self.name.set_text(title)
-        self.note.set_text(f"{folder_title(run.job.dataset_dir)} · {short_facts(run.job.profile)}")
+        parts = [folder_title(run.job.dataset_dir), tr(goes_on), tr(short_facts(run.job.profile))]
+        self.note.set_text(" · ".join(part for part in parts if part))
         self.facts.set_text(tr(times))
 
 

@@ -136,6 +136,49 @@ def test_closing_during_a_run_asks_and_cancel_stays(training: Window, qtbot: QtB
     assert not training.session.is_over
 
 
+def test_another_run_is_planned_for_the_queue_while_one_goes_on(training: Window, qtbot: QtBot, job: Job):
+    place = training.run_place
+    qtbot.mouseClick(place.live.header.new_run, Qt.MouseButton.LeftButton)
+    assert place.shows_plan and "is training" in place.plan.going.text
+    place.plan.choose_dataset(str(job.dataset_dir))
+    qtbot.waitUntil(place.plan.enqueue.isEnabled, timeout=WAIT_MS)
+    assert not place.plan.start.isEnabled() and "queue" in place.plan.start.toolTip()
+    assert place.plan.enqueue.property("kind") == "primary"
+    qtbot.mouseClick(place.plan.enqueue, Qt.MouseButton.LeftButton)
+    assert len(training.queue.runs) == 1
+
+
+def test_a_dataset_and_a_profile_are_planned_while_a_run_goes_on(training: Window, job: Job):
+    training.train_with(str(job.dataset_dir))
+    assert training.run_place.shows_plan and training.run_place.plan.plan.dataset_name == str(job.dataset_dir)
+    training.show_run()
+    training.use_profile("pocket-demo")
+    assert training.run_place.shows_plan
+
+
+def test_the_run_that_goes_on_is_one_click_away_from_the_plan(training: Window, qtbot: QtBot):
+    def by_line() -> None:
+        show = training.run_place.plan.going.findChild(QPushButton)
+        assert show is not None
+        qtbot.mouseClick(show, Qt.MouseButton.LeftButton)
+
+    ways: list[Callable[[], None]] = [training.strip.run_asked.emit, training.sidebar.item("run").click, by_line]
+    for go in ways:
+        training.plan_run()
+        go()
+        assert training.places.currentWidget() is training.run_place and not training.run_place.shows_plan
+
+
+def test_the_plan_starts_runs_again_when_the_run_has_ended(training: Window, qtbot: QtBot, job: Job):
+    plan, session = training.run_place.plan, training.session
+    assert session is not None
+    training.train_with(str(job.dataset_dir))
+    session.stop()
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    qtbot.waitUntil(plan.start.isEnabled, timeout=WAIT_MS)
+    assert not plan.going.text and plan.start.property("kind") == "primary"
+
+
 def test_closing_can_stop_and_save_first(training: Window, qtbot: QtBot):
     training.close()
     session = training.session

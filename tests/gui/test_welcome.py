@@ -160,3 +160,16 @@ def test_first_steps_to_a_trained_demo(
     assert RunFolder.open(session.root).read_state().lora
     click(qtbot, page.demo.gallery)
     assert window.places.currentWidget() is window.gallery
+
+
+def test_whoever_finishes_with_a_chosen_model_plans_a_run_with_it(
+    window: Window, page: WelcomePage, qtbot: QtBot, tmp_path: Path
+):
+    window.open_run(recorded.run_folder(tmp_path / "demo", end="stopped").root)
+    window.go("welcome")
+    page.open(2)
+    qtbot.waitUntil(lambda: bool(page.model.name), timeout=WAIT_MS)
+    click(qtbot, page.next)
+    click(qtbot, page.next)
+    assert window.places.currentWidget() is window.run_place and window.run_place.shows_plan
+    assert window.run_place.plan.plan.profile_name == page.profile

@@ -36,6 +36,7 @@ def _run(window: "Window") -> "RunPlace":
     place.start_asked.connect(window.start_run)
     place.enqueue_asked.connect(window.enqueue)
     place.gallery_asked.connect(window.show_gallery)
+    place.run_asked.connect(window.show_run)
     place.plan.standing_changed.connect(window.show_line)
     place.currentChanged.connect(window.show_line)
     if window.watch.report is not None:

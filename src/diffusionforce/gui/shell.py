@@ -74,7 +74,7 @@ class Window(QWidget):
         self.places = QStackedWidget()
         self._built: dict[str, Place] = {}
         self.system_notice = SystemNotice(self, preferences)
-        self.system_notice.clicked.connect(lambda: self.go("run"))
+        self.system_notice.clicked.connect(self.show_run)
         self.notices = NoticeBar()
         self.notices.stop_asked.connect(self._stop_and_close)
         self.notices.leave_asked.connect(self._leave_and_close)
@@ -84,8 +84,8 @@ class Window(QWidget):
         self.reports.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
         self.notices.report_agreed.connect(self.reports.write)
         self._lay_out()
-        self.sidebar.chosen.connect(self.go)
-        self.strip.run_asked.connect(lambda: self.go("run"))
+        self.sidebar.chosen.connect(self._on_chosen)
+        self.strip.run_asked.connect(lambda: self._on_chosen("run"))
         self.strip.rig_asked.connect(lambda: self.go("rig"))
         self.queue.start_asked.connect(self._start_queued)
         self.queue.changed.connect(self._show_queue)
@@ -150,7 +150,10 @@ class Window(QWidget):
         page = cast("WelcomePage", self.place("welcome"))
         if page.profile:
             self.run_place.plan.choose_profile(page.profile)
-        self.go(place)
+        if place == "run" and page.profile:
+            self.plan_run()  # Not the demo, which may have been the last run.
+        else:
+            self.go(place)
         if folder:
             cast("DatasetsPage", self.place("datasets")).choose(folder)
 
@@ -165,6 +168,7 @@ class Window(QWidget):
         self._built.clear()
         if self.session is not None:
             self.run_place.show_session(self.session)
+            self._on_changed()
         self.go(here)
 
     def go(self, key: str) -> None:
@@ -217,7 +221,7 @@ class Window(QWidget):
     def open_run(self, path: Path) -> None:
         """Show the run in a folder; a folder that holds none is said in a banner."""
         if self.session is not None and not self.session.is_over and self.session.root == path:
-            self.go("run")
+            self.show_run()
             return
         if self.is_training():
             self.notices.say("info", "A run is going on in this window.", "Stop it before you open another one here.")
@@ -236,7 +240,8 @@ class Window(QWidget):
         self.session = session
         session.changed.connect(self._on_changed)
         session.ended.connect(self._on_ended)
-        self.run_place.show_session(session)
+        is_planning = self.run_place.shows_plan and self.places.currentWidget() is self.run_place
+        self.run_place.show_session(session, opens=opens or not is_planning)
         if "gallery" in self._built:
             self.gallery.show_current(session)
         if "history" in self._built:
@@ -259,6 +264,7 @@ class Window(QWidget):
         going = model.outcome is None and model.step > 0
         share = words.percent(model.share) if going else ""
         self.sidebar.set_badge("run", share, tone="warn" if model.is_paused else "ok")
+        self.run_place.plan.show_going(self.session.title if self.is_going() else "", is_paused=model.is_paused)
         self.show_line()
         self.setWindowTitle(strip_words.window_title(self.session.title, model))
 
@@ -294,10 +300,22 @@ class Window(QWidget):
             self.run_place.show_report(report)
 
     def plan_run(self) -> None:
-        """Open the plan for the next run."""
+        """Open the plan for the next run, which waits in the queue where one goes on."""
         self.go("run")
-        if not self.is_training():
-            self.run_place.show_plan()
+        self.run_place.show_plan()
+
+    def show_run(self) -> None:
+        """Open the run of the window; the plan where there is none."""
+        if self.session is not None:
+            self.run_place.show_run()
+        self.go("run")
+
+    def _on_chosen(self, key: str) -> None:
+        """Open a place; the way to Run leads to the run that goes on, also from the plan of another."""
+        if key == "run" and self.is_going():
+            self.show_run()
+        else:
+            self.go(key)
 
     def train_with(self, folder: str) -> None:
         """Plan a run with a dataset."""

@@ -24,6 +24,8 @@ class RunPlace(QStackedWidget):
     start_asked = Signal(object)
     enqueue_asked = Signal(object)
     gallery_asked = Signal()
+    run_asked = Signal()
+    """The run that goes on is to be seen."""
 
     def __init__(self, preferences: Preferences, store: PictureStore, *, ram_bytes: int) -> None:
         super().__init__()
@@ -35,6 +37,7 @@ class RunPlace(QStackedWidget):
         self.addWidget(self.plan)
         self.plan.start_asked.connect(self.start_asked)
         self.plan.enqueue_asked.connect(self.enqueue_asked)
+        self.plan.going.show_asked.connect(self.run_asked)
 
     @property
     def live(self) -> "RunLivePage":
@@ -56,11 +59,22 @@ class RunPlace(QStackedWidget):
         """Whether the plan is in sight, and not a run."""
         return self.currentWidget() is self.plan
 
-    def show_session(self, session: RunSession) -> None:
-        """Show a run."""
+    def show_session(self, session: RunSession, *, opens: bool = True) -> None:
+        """Take another run.
+
+        Args:
+            session: The run.
+            opens: Whether it is shown at once; if not, what is in sight stays there.
+        """
         live = self.live
-        self.setCurrentWidget(live)
+        if opens:
+            self.setCurrentWidget(live)
         live.show_session(session)
+
+    def show_run(self) -> None:
+        """Show the run that was taken last."""
+        self.setCurrentWidget(self.live)
+        self.live.shown()
 
     def show_plan(self) -> None:
         """Show the plan for the next run."""

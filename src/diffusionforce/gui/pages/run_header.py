@@ -60,9 +60,9 @@ class RunHeader(Header):
         if model.outcome is not None:
             tone, icon = END_LOOKS[model.outcome.tone]
         self.chip.set(model.phase_words, tone, icon)
-        self._show_buttons(model, is_own=session.is_own, compact=compact)
+        self._show_buttons(model, compact=compact)
 
-    def _show_buttons(self, model: RunModel, *, is_own: bool, compact: bool) -> None:
+    def _show_buttons(self, model: RunModel, *, compact: bool) -> None:
         going = model.outcome is None
         for button in (self.preview, self.save, self.pause, self.stop):
             button.setVisible(going)
@@ -72,7 +72,6 @@ class RunHeader(Header):
             button.allow(not reason, reason=tr(reason))
         waits = model.is_paused or model.pause_asked
         self.pause.set_text("Go on" if waits else "Pause", icon="play" if waits else "pause")
-        self.new_run.setVisible(not going or not is_own)
         self.open_folder.setVisible(not going)
         self.preview.set_text("Preview" if compact else "Preview now")
         self.save.set_text("Save" if compact else "Save now")

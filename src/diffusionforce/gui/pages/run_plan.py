@@ -13,10 +13,12 @@ from diffusionforce.gui import background, dataset_reading
 from diffusionforce.gui.forecaster import Forecaster
 from diffusionforce.gui.model import plan_checks
 from diffusionforce.gui.model.forecast_desk import Machine
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.readiness import CHECKING
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pages.run_forecast import ForecastCard
+from diffusionforce.gui.pages.run_going import GoingLine
 from diffusionforce.gui.pages.run_picks import RunPicks
 from diffusionforce.gui.pages.run_plan_cards import ChecksCard, EventsCard, PicturesCard, RunCard
 from diffusionforce.gui.pages.run_plan_notices import PlanNotices
@@ -32,6 +34,7 @@ from diffusionforce.wire import JobChange
 
 RIGHT_PX, RIGHT_COMPACT_PX = 352, 304
 READ_DELAY_MS = 60
+BUSY = noted("A run goes on already. Add this one to the queue: it starts when that has ended.")
 
 
 class RunPlanPage(Page):
@@ -59,6 +62,7 @@ class RunPlanPage(Page):
         self.picks.profile_chosen.connect(self.choose_profile)
         self.picks.dataset_chosen.connect(self.choose_dataset)
         self.picks.output_chosen.connect(self.choose_output)
+        self.going = GoingLine()
         self.notices = PlanNotices()
         self.notices.change_taken.connect(self._on_change_taken)
         self.events, self.pictures, self.checks = EventsCard(), PicturesCard(store), ChecksCard()
@@ -95,7 +99,7 @@ class RunPlanPage(Page):
         right.addStretch(1)  # type: ignore[attr-defined]
         self._right.setFixedWidth(RIGHT_PX)
         lower = holder(row((holder(left), 1), self._right, gap=14))
-        content = holder(column(self.picks, self.notices, lower, None, gap=14))
+        content = holder(column(self.going, self.picks, self.notices, lower, None, gap=14))
         self.body.addWidget(self.header)
         self.body.addWidget(scrolling(content, name="clear"), 1)
 
@@ -218,10 +222,22 @@ class RunPlanPage(Page):
             part.show_plan(plan)
         before, self.standing = self.standing, plan_checks.standing(plan)
         self.checks.show_checks(plan_checks.checks(plan), self.standing)
-        for button in (self.start, self.enqueue):
-            button.allow(not self.standing.reason, reason=self.standing.reason)
+        self._show_buttons()
         if self.standing != before:
             self.standing_changed.emit(self.standing)
+
+    def show_going(self, title: str, *, is_paused: bool) -> None:
+        """Take the run that goes on, by its title: this one can only wait behind it. Empty where none does."""
+        self.going.show_run(title, is_paused=is_paused)
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        reason, is_busy = self.standing.reason, bool(self.going.text)
+        self.enqueue.allow(not reason, reason=reason)
+        self.enqueue.set_kind("primary" if is_busy else "")
+        reason = tr(BUSY) if is_busy else reason
+        self.start.allow(not reason, reason=reason)
+        self.start.set_kind("" if is_busy else "primary")
 
     def _on_change_taken(self, change: JobChange) -> None:
         self.plan.change_settings(change.settings)
@@ -243,7 +259,7 @@ class RunPlanPage(Page):
 
     def _on_start(self) -> None:
         self._on_trigger_changed()  # The shortcut comes in the midst of typing.
-        if not plan_checks.standing(self.plan).reason:
+        if not plan_checks.standing(self.plan).reason and not self.going.text:
             self.start_asked.emit(self.plan.job())
 
     def _on_enqueue(self) -> None:

@@ -98,6 +98,11 @@ def test_the_queue_survives_a_restart_and_waits_to_be_asked(make_window: Callabl
     again.go("history")
     page = page_of(again)
     assert page.start.isVisible() and not page.hold.isVisible()
+    # Symptom: it said "starts next", and never started.
+    assert [row.facts.text() for row in page.waiting_rows] == [
+        "waits for “Start the queue”",
+        "starts after those before",
+    ]
 
 
 def test_runs_are_reordered_and_removed_with_the_keyboard(window: Window, qtbot: QtBot, job: Job):

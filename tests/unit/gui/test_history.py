@@ -129,3 +129,13 @@ def test_a_run_that_goes_on_takes_the_steps_that_are_left(tmp_path: Path):
     job = recorded.job(tmp_path).model_copy(update={"resume": tmp_path / "a" / "checkpoints" / "a_step_000150-state"})
     assert history.resume_step(job, past) == 150
     assert history.expected_s(job, past) == 62.0
+
+
+def test_no_time_is_told_for_a_queue_that_waits_to_be_started(tmp_path: Path):
+    jobs, now = [recorded.job(tmp_path), recorded.job(tmp_path)], datetime(2026, 1, 2, 10, 0)
+    times = history.waiting_times(jobs, [done(tmp_path / "a")], busy_s=0.0, waits_for=history.WAITS_FOR_START)
+    assert [time.words(now) for time in times] == [
+        "waits for “Start the queue” · about 2 min 4 s",
+        "starts after those before · about 2 min 4 s",
+    ]
+    assert history.all_done_words(times, now=now) == "2 runs waiting."

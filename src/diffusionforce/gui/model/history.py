@@ -224,12 +224,23 @@ def expected_s(job: Job, past: Sequence[PastRun]) -> float | None:
     return statistics.median(rates) * num_steps if rates else None
 
 
+WAITS_FOR_START = "waits for “Start the queue”"
+WAITS_FOR_THE_QUEUE = "waits: the queue is paused"
+
+
 @dataclass(frozen=True, kw_only=True)
 class WaitingTime:
-    """When a run that waits may start, in seconds from now, and how long it may take; None where not known."""
+    """When a run that waits may start, in seconds from now, and how long it may take; None where not known.
+
+    Attributes:
+        start_s: When it may start.
+        length_s: How long it may take.
+        waits_for: What has to be done before it starts, in words; empty for nothing.
+    """
 
     start_s: float | None
     length_s: float | None
+    waits_for: str = ""
 
     def words(self, now: datetime) -> str:
         """Return it for a line of the queue.
@@ -238,6 +249,8 @@ class WaitingTime:
             now: The present moment, in local time.
         """
         length = f"about {words.duration(self.length_s)}" if self.length_s is not None else ""
+        if self.waits_for:
+            return f"{self.waits_for} · {length}".strip(" ·")
         if self.start_s is None:
             return f"starts after those before · {length}".strip(" ·")
         if self.start_s <= 0:
@@ -246,19 +259,22 @@ class WaitingTime:
         return f"starts about {start:%H:%M} · {length}".strip(" ·")
 
 
-def waiting_times(jobs: Sequence[Job], past: Sequence[PastRun], *, busy_s: float | None) -> list[WaitingTime]:
+def waiting_times(
+    jobs: Sequence[Job], past: Sequence[PastRun], *, busy_s: float | None, waits_for: str = ""
+) -> list[WaitingTime]:
     """Return when the runs of a queue may start, in their order.
 
     Args:
         jobs: What waits, the next one first.
         past: The runs that there were.
         busy_s: How long the run that goes on still takes; 0 where none does, None where that is not known.
+        waits_for: What has to be done before the first one starts; empty for nothing.
     """
     times: list[WaitingTime] = []
-    start_s = busy_s
+    start_s = None if waits_for else busy_s
     for job in jobs:
         length_s = expected_s(job, past)
-        times.append(WaitingTime(start_s=start_s, length_s=length_s))
+        times.append(WaitingTime(start_s=start_s, length_s=length_s, waits_for="" if times else waits_for))
         start_s = None if start_s is None or length_s is None else start_s + length_s
     return times
 

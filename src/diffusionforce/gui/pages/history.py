@@ -224,7 +224,10 @@ class HistoryPage(Page):
 
     def _times(self, waiting: tuple[QueuedRun, ...], going: RunSession | None) -> list[history.WaitingTime]:
         busy_s = 0.0 if going is None else going.model.eta_s
-        return history.waiting_times([run.job for run in waiting], self._past, busy_s=busy_s)
+        # Nothing starts by itself where nothing goes on: a run of the queue starts when another one has ended.
+        held = history.WAITS_FOR_THE_QUEUE if self._desk.is_held else ""
+        waits_for = history.WAITS_FOR_START if going is None else held
+        return history.waiting_times([run.job for run in waiting], self._past, busy_s=busy_s, waits_for=waits_for)
 
     def _current_row(self, going: RunSession) -> CurrentRow:
         _, latest = going.model.samples.latest()

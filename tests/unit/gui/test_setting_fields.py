@@ -70,7 +70,9 @@ def test_a_number_is_written_so_that_it_reads_back(number: float):
     [
         ("training.steps", "many", "not a whole number"),
         ("training.steps", "", "write a whole number"),
-        ("training.learning_rate", "0,001", "a point, not a comma"),
+        ("training.learning_rate", "1,000", "a point, or no comma"),
+        ("training.learning_rate", "0,0,1", "not a number"),
+        ("training.learning_rate", "1,0.5", "not a number"),
         ("model.files", "vae", "what = where"),
         ("model.files", "vae = a\nvae = b", "twice"),
         ("advanced", "x =", "a line each"),
@@ -81,6 +83,11 @@ def test_a_text_that_is_no_value_is_refused_with_a_reason(name: str, text: str, 
     field = fields_by_name()[name]
     with pytest.raises(NotReadableError, match=said):
         value_of(field, text)
+
+
+@pytest.mark.parametrize("text", ["0.002", "0,002", " 0,002 "])
+def test_a_decimal_comma_is_as_good_as_a_point(text: str):
+    assert value_of(fields_by_name()["training.learning_rate"], text) == 0.002
 
 
 def test_people_find_settings_by_the_words_of_other_programs():

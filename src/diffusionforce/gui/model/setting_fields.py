@@ -3,6 +3,7 @@
 A field reads what a person typed and writes what a profile holds. Whether a value is allowed, the model says alone.
 """
 
+import re
 import types
 import typing
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ Kind: TypeAlias = Literal[
     "whole", "number", "choice", "switch", "text", "lines", "names", "numbers", "pairs", "options"
 ]
 _LONG = frozenset({"samples.prompts"})
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+"""What may be a thousand as well as a one with decimals."""
 
 
 class NotReadableError(ValueError):
@@ -234,11 +237,14 @@ def _whole(text: str) -> int:
 def _number(text: str) -> float:
     if not text.strip():
         raise NotReadableError(tr("write a number"))
+    plain = text.strip().replace(" ", "")
+    if _THOUSANDS.fullmatch(plain):
+        # A thousand to some, one to others.
+        raise NotReadableError(tr("write a point, or no comma"))
     try:
-        return float(text.strip().replace(" ", ""))
+        return float(plain.replace(",", ".") if "." not in plain else plain)
     except ValueError:
-        said = tr("this is not a number: write a point, not a comma") if "," in text else tr("this is not a number")
-        raise NotReadableError(said) from None
+        raise NotReadableError(tr("this is not a number")) from None
 
 
 def _pairs(text: str) -> dict[str, str]:

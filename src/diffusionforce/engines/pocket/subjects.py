@@ -2,6 +2,7 @@
 
 import importlib
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from diffusionforce.datasets import read_folder
@@ -39,14 +40,15 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
     profile, config, on_cards = job.profile, _config(job), num_cards > 0
     samples = profile.samples
     size = f"{profile.dataset.width} x {profile.dataset.height}"
-    num_pictures = _num_pictures(job)
+    num_own, num_held_out, num_extra = _num_own(job.dataset_dir), _num_own(job.held_out_dir), num_drawn(profile)
+    num_pictures = num_own + num_held_out + num_extra
     variants = [_variant(job, config, kind="one card", num_stages=1, on_cards=on_cards)]
     if num_cards > 1:
         variants.append(_variant(job, config, kind="split", num_stages=num_cards, on_cards=True))
     return JobSubjects(
         variants=tuple(variants),
         caching=(_text_encoder(config),),
-        caching_words=f"{num_pictures} pictures and captions, on the processor",
+        caching_words=_caching_words(num_own, num_held_out=num_held_out, num_extra=num_extra),
         training_words=f"{size}, {profile.training.batch_size} at a time",
         sampling_words=f"{samples.width} x {samples.height}{', with guidance' if samples.guidance != 1 else ''}",
         kinds=("one card", "split"),
@@ -82,11 +84,19 @@ def _config(job: Job) -> PocketConfig:
     return config
 
 
-def _num_pictures(job: Job) -> int:
-    """Pictures of a job, drawn ones included; a forecast may be made before there are any."""
-    folders = [job.dataset_dir, *([job.held_out_dir] if job.held_out_dir is not None else [])]
-    num_own = sum(len(read_folder(folder, decode=False).items) for folder in folders if folder.is_dir())
-    return num_own + num_drawn(job.profile)
+def _num_own(folder: Path | None) -> int:
+    """Pictures in a folder of a job; a forecast may be made before there are any."""
+    return len(read_folder(folder, decode=False).items) if folder is not None and folder.is_dir() else 0
+
+
+def _caching_words(num_own: int, *, num_held_out: int, num_extra: int) -> str:
+    """Say what is prepared: the user's own pictures first, and what comes to them."""
+    words = f"{num_own} pictures and captions"
+    if num_held_out:
+        words += f", {num_held_out} held out"
+    if num_extra:
+        words += f", {num_extra} drawn for regularisation"
+    return f"{words}, on the processor"
 
 
 def _training(job: Job, config: PocketConfig, *, microbatch_size: int, on_cards: bool) -> TracedModel:

@@ -27,6 +27,38 @@ class Offer:
     settings: Mapping[str, bool | int | float | str] = field(default_factory=dict[str, bool | int | float | str])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Continuation:
+    """The checkpoint from which a run that ended early can go on.
+
+    Attributes:
+        state: Its folder.
+        step: Last finished step in it.
+    """
+
+    state: Path
+    step: int
+
+    @property
+    def label(self) -> str:
+        """For a button."""
+        return f"Continue from step {self.step:,}"
+
+
+def continuation(model: RunModel, root: Path) -> Continuation | None:
+    """Return from where a run that ended early can go on; None where it is done, or saved no whole checkpoint.
+
+    Args:
+        model: The run, which has ended.
+        root: Its folder.
+    """
+    if model.outcome is None or model.outcome.kind not in {"stopped", "failed", "crashed"}:
+        return None
+    states = (state for state in RunFolder(root).states() if state.step < model.num_steps)
+    farthest = next(states, None)
+    return None if farthest is None else Continuation(state=farthest.path, step=farthest.step)
+
+
 def offers(model: RunModel) -> tuple[Offer, ...]:
     """Return how a run that has ended may be started again: with what would help, or with what it taught."""
     result = model.outcome
@@ -58,3 +90,16 @@ def job_again(root: Path, settings: Mapping[str, bool | int | float | str]) -> J
     job = read_job(RunFolder(root).job_path)
     profile = changed(job.profile, settings, origin="What would help") if settings else job.profile
     return job.model_copy(update={"profile": profile, "run_dir": new_run_dir(job.profile_name)})
+
+
+def job_onward(root: Path, state: Path) -> Job:
+    """Return the job of a run, to go on in a folder of its own from a checkpoint.
+
+    Args:
+        root: Folder of the run.
+        state: Folder of the checkpoint.
+
+    Raises:
+        UserError: The job cannot be read.
+    """
+    return job_again(root, {}).model_copy(update={"resume": state})

@@ -1,6 +1,6 @@
 """The Run place while a run goes on, and after it has ended: the same page with another header and another notice."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, QUrl, Signal
@@ -19,6 +19,7 @@ from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.device_card import DeviceCard
 from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.measured_card import MeasuredCard
+from diffusionforce.job import Job
 from diffusionforce.wire import Command
 
 RIGHT_PX, RIGHT_COMPACT_PX = 348, 316
@@ -63,6 +64,7 @@ class RunLivePage(Page):
         notice.gallery_asked.connect(self.gallery_asked)
         notice.folder_asked.connect(lambda: self._open(self.session.root))
         notice.again_asked.connect(self._start_again)
+        notice.onward_asked.connect(self._go_on)
         notice.log_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.loss.due.connect(self.refresh)
         self.log.file_asked.connect(lambda: self._open(self.session.root / "log.txt"))
@@ -104,7 +106,7 @@ class RunLivePage(Page):
             return
         model = self.session.model
         self.header.show_session(self.session, compact=self.compact)
-        self.notice.show_model(model, own=self.session.is_own, compact=self.compact)
+        self.notice.show_model(model, own=self.session.is_own, compact=self.compact, root=self.session.root)
         self.tiles.show_model(model, compact=self.compact)
         for card in (self.loss, self.step, self.log):
             card.show_model(model)
@@ -147,12 +149,19 @@ class RunLivePage(Page):
             QTimer.singleShot(0, lambda: self._start_again({}))
 
     def _start_again(self, settings: Mapping[str, bool | int | float | str]) -> None:
+        self._start(lambda root: again.job_again(root, settings))
+
+    def _go_on(self, state: Path) -> None:
+        self._start(lambda root: again.job_onward(root, state))
+
+    def _start(self, make_job: Callable[[Path], Job]) -> None:
+        """Start a job that is made from the folder of the run."""
         if not self.session.is_over:
             # Its last word is here, and its process is not quite gone.
-            QTimer.singleShot(LAST_MOMENTS_MS, lambda: self._start_again(settings))
+            QTimer.singleShot(LAST_MOMENTS_MS, lambda: self._start(make_job))
             return
         try:
-            self.again_asked.emit(again.job_again(self.session.root, settings))
+            self.again_asked.emit(make_job(self.session.root))
         except UserError as error:
             self.session.model.write_log(f"The run cannot be started again. {error}")
             self.refresh()

@@ -1,6 +1,7 @@
 """What stands above the numbers of a run: its progress, the question before stopping, or how it ended."""
 
 import time
+from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QVBoxLayout, QWidget
@@ -30,6 +31,8 @@ class RunNotice(QWidget):
     log_asked = Signal()
     again_asked = Signal(object)
     """The settings to start the run again with."""
+    onward_asked = Signal(object)
+    """The folder of the checkpoint to go on from."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,8 +74,15 @@ class RunNotice(QWidget):
         self._shown_outcome, self.is_asking, self._model = None, False, None
         self._progress.show()
 
-    def show_model(self, model: RunModel, *, own: bool, compact: bool) -> None:
-        """Show where a run is."""
+    def show_model(self, model: RunModel, *, own: bool, compact: bool, root: Path | None = None) -> None:
+        """Show where a run is.
+
+        Args:
+            model: The run.
+            own: Whether its trainer is a child of this window.
+            compact: Whether there is room for few words only.
+            root: Its folder, in which is looked, once it has ended, whether it can go on.
+        """
         self._model = model
         if model.trouble is not self._shown_trouble:
             self._show_trouble(model.trouble)
@@ -80,7 +90,7 @@ class RunNotice(QWidget):
             self._offer_force()
         if model.outcome is not None:
             if model.outcome is not self._shown_outcome:
-                self._show_outcome(model.outcome, model)
+                self._show_outcome(model.outcome, model, root)
             return
         at = f"Step {model.step:,} of {model.num_steps:,}" if model.num_steps else "Starting"
         self._step.set_text(at)
@@ -174,11 +184,14 @@ class RunNotice(QWidget):
         clear(self._banners)
         self._progress.setVisible(self._shown_outcome is None)
 
-    def _show_outcome(self, result: Outcome, model: RunModel) -> None:
+    def _show_outcome(self, result: Outcome, model: RunModel, root: Path | None) -> None:
         self._shown_outcome, self.is_asking = result, False
         clear(self._banners)
         self._progress.hide()
         actions: list[QWidget] = []
+        onward = again.continuation(model, root) if root is not None else None
+        if onward is not None:
+            actions.append(self._offer_onward(onward))
         if model.samples.num_samples:
             gallery = Button("Open gallery", "grid")
             gallery.clicked.connect(self.gallery_asked)
@@ -194,6 +207,11 @@ class RunNotice(QWidget):
         self._banners.addWidget(Banner(result.tone, result.title, text, actions=tuple(actions)))
         if result.detail:
             self._banners.addWidget(DetailCard(result))
+
+    def _offer_onward(self, onward: again.Continuation) -> Button:
+        button = Button(onward.label, "play", kind="primary")
+        button.clicked.connect(lambda: self.onward_asked.emit(onward.state))
+        return button
 
     def _offer(self, offer: again.Offer) -> Button:
         button = Button(offer.label, "play", tip=offer.tip)

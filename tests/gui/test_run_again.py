@@ -12,8 +12,9 @@ from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pages.run_notice import RunNotice
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.job import Job, read_job
-from diffusionforce.runs import RunFolder
+from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
 from diffusionforce.wire import Compared, Done, Failed, JobChange, Stopped
 
 WAIT_MS = 60_000
@@ -87,3 +88,43 @@ def test_a_run_is_stopped_and_started_again_when_it_is_to_be_rebalanced(
     qtbot.waitUntil(lambda: second.model.step > 0, timeout=WAIT_MS)
     second.stop()
     qtbot.waitUntil(lambda: second.is_over, timeout=WAIT_MS)
+
+
+def test_a_run_that_ended_early_goes_on_from_its_page_and_says_from_where(
+    window: Window, qtbot: QtBot, tmp_path: Path, fake_trainer: Callable[[str], None]
+):
+    folder = recorded.run_folder(tmp_path / "run", end="stopped", upto=120)
+    state = folder.checkpoints_dir / "a_step_000100-state"
+    write_checkpoint(state, manifest_of(recorded.job(folder.root), step=100), {"state.safetensors": b""})
+    fake_trainer("slow")
+    window.open_run(folder.root)
+    first, live = window.session, window.run_place.live
+
+    def offered() -> list[Button]:
+        return [one for one in live.notice.findChildren(Button) if one.accessibleName() == "Continue from step 100"]
+
+    qtbot.waitUntil(lambda: bool(offered()), timeout=WAIT_MS)
+    qtbot.mouseClick(offered()[0], Qt.MouseButton.LeftButton)
+    second = window.session
+    assert second is not None and second is not first and second.root != folder.root
+    assert second.model.job is not None and second.model.job.resume == state
+    live.refresh()
+    assert "continues from step 100" in live.header.note.toolTip() + live.header.note.text()
+    assert any(label.text() == "Step 100 of 300" for label in live.notice.findChildren(Label))
+    second.end_by_force()
+    qtbot.waitUntil(lambda: second.is_over, timeout=WAIT_MS)
+
+
+def test_a_run_that_is_done_or_saved_nothing_does_not_go_on(tmp_path: Path):
+    model = RunModel(recorded.job(tmp_path))
+    model.feed(Stopped(step=3))
+    assert again.continuation(model, tmp_path) is None
+    write_checkpoint(
+        tmp_path / "checkpoints" / "a_step_000100-state",
+        manifest_of(recorded.job(tmp_path), step=100),
+        {"state.safetensors": b""},
+    )
+    assert again.continuation(model, tmp_path) is not None
+    done = RunModel(recorded.job(tmp_path))
+    done.feed(Done(step=300, lora="a", seconds=9))
+    assert again.continuation(done, tmp_path) is None

@@ -16,6 +16,7 @@ from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import long_title, run_title
 from diffusionforce.job import Job, read_job, write_job
 from diffusionforce.runs import RunFolder, claimed_run_dir, runs_root
+from diffusionforce.runs.checkpoints import step_of
 from diffusionforce.runs.log import last_words
 from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message
 
@@ -82,7 +83,7 @@ class RunSession(QObject):
             folder = tempfile.TemporaryDirectory(prefix="diffusionforce-job-", ignore_cleanup_errors=True)
             job_file = Path(kept.enter_context(folder)) / PASSING_JOB_NAME
             write_job(job_file, job)
-            session = cls(RunModel(job), job.run_dir, is_own=True, parent=parent)
+            session = cls(_model_of(job), job.run_dir, is_own=True, parent=parent)
             session._kept = kept.pop_all()
         child = TrainerChild(session)
         child.message_received.connect(session._on_message)
@@ -105,7 +106,7 @@ class RunSession(QObject):
             job = read_job(folder.job_path)
         except ProfileError:
             job = None
-        session = cls(RunModel(job), path, is_own=False, parent=parent)
+        session = cls(_model_of(job), path, is_own=False, parent=parent)
         session.model.live = False
         session.was_going = was_going
         follower = RunFollower(folder, session)
@@ -245,3 +246,9 @@ class RunSession(QObject):
 
     def _clean_up(self) -> None:
         self._kept.close()
+
+
+def _model_of(job: Job | None) -> RunModel:
+    """Return the model of a run of which nothing was heard yet."""
+    state = job.resume if job is not None else None
+    return RunModel(job, begun_at=0 if state is None else max(0, step_of(state)))

@@ -235,6 +235,11 @@ def whole_states(checkpoints_dir: Path) -> list[SavedState]:
     return [state for state in list_states(checkpoints_dir) if state.is_whole]
 
 
+def step_of(folder: Path) -> int:
+    """Return the last finished step in a checkpoint: by its name, where nothing else tells; -1 where that does not."""
+    return _looked_at(folder).step
+
+
 def _looked_at(folder: Path) -> SavedState:
     """A checkpoint by its manifest and the sizes of its files: quick enough for a list of runs."""
     try:

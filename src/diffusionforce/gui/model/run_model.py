@@ -67,11 +67,13 @@ class RunModel:
 
     Args:
         job: The job, which knows prompts and intervals before the first message does; None when it is not known.
+        begun_at: Step of the checkpoint from which the run goes on, 0 for one that begins anew.
         clock: Returns seconds; replaced in tests.
     """
 
-    def __init__(self, job: Job | None = None, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, job: Job | None = None, *, begun_at: int = 0, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
+        self.begun_at = begun_at
         self.job = job
         self.live = True
         self.hello: Hello | None = None
@@ -103,11 +105,11 @@ class RunModel:
         self.prompts = job.profile.samples.prompts if job is not None else ()
         """Of the samples to come."""
         if job is not None:
-            before = [0] if job.profile.samples.before_training else []
+            before = [0] if job.profile.samples.before_training and not begun_at else []
             self.samples.expect(
                 job.profile.samples.prompts,
                 trigger=job.profile.dataset.trigger,
-                due=(*before, *self.sample_steps),
+                due=(*before, *(step for step in self.sample_steps if step > begun_at)),
             )
 
     def feed(self, message: Message) -> None:
@@ -179,8 +181,8 @@ class RunModel:
 
     @property
     def step(self) -> int:
-        """Last finished step."""
-        return self.last_step.step if self.last_step else 0
+        """Last finished step, in a run that goes on from a checkpoint also of the run before."""
+        return self.last_step.step if self.last_step else self.begun_at
 
     @property
     def num_steps(self) -> int:

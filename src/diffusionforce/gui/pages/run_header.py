@@ -54,7 +54,8 @@ class RunHeader(Header):
         model = session.model
         moment = started(session.root)
         dataset = folder_title(model.job.dataset_dir) if model.job else ""
-        facts = [tr(day_and_time(moment)) if moment else "", dataset, tr(model.devices.sentence())]
+        onward = tr("continues from step {step}").format(step=f"{model.begun_at:,}") if model.begun_at else ""
+        facts = [tr(day_and_time(moment)) if moment else "", onward, dataset, tr(model.devices.sentence())]
         self.set_title(session.title, " · ".join(fact for fact in facts if fact))
         tone, icon = CHIP_LOOKS.get(model.phase, ("info", "clock"))
         if model.outcome is not None:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.devices import short_name, split_label
+from diffusionforce.gui.model.language import figures, noted
 from diffusionforce.rig import Card
 from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, Phase, PhaseNeed
 
@@ -258,7 +259,8 @@ def _card_bar(index: int, card: ForecastCard, need: CardNeed) -> NeedBar:
     )
     return NeedBar(
         index=index,
-        label=label,
+        # The word of the forecast itself, noted for the catalogues.
+        label=noted("Processor") if label == "Processor" else label,
         name=_with_size(name, card.total_bytes),
         parts=tuple((kind, num_bytes) for kind, num_bytes in parts if num_bytes),
         lines=tuple(_lines(need)),
@@ -271,7 +273,8 @@ def _card_bar(index: int, card: ForecastCard, need: CardNeed) -> NeedBar:
 def _with_size(name: str, total_bytes: int) -> str:
     """Return the name of a card with its size, which some names have already."""
     size = words.round_size(total_bytes)
-    return name if size.replace(" ", "") in name.replace(" ", "") else " · ".join(filter(None, (name, size)))
+    has_size = size.replace(" ", "") in name.replace(" ", "")
+    return name if has_size else " · ".join(filter(None, (name, figures(size))))
 
 
 def _lines(need: CardNeed) -> Iterator[str]:

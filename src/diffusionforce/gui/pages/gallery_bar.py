@@ -59,4 +59,4 @@ class GalleryBar(QFrame):
         """Leave room for the prompt in a narrow window."""
         self.copy.setVisible(not compact)
         # Its name for screen readers stays.
-        self.whole.setText("" if compact else " Whole screen")
+        self.whole.setText("" if compact else f" {self.whole.accessibleName()}")

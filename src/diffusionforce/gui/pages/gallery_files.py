@@ -130,8 +130,8 @@ class LoraFilesCard(Card):
         best = best_step(model, files)
         is_pocket = model.job is not None and model.job.profile.model.engine == lora_words.POCKET
         for i, lora in enumerate(files):
-            notes = ["newest"] if i == 0 else []
-            notes += ["lowest held-out loss"] if lora.step == best and len(files) > 1 else []
+            notes = [tr("newest")] if i == 0 else []
+            notes += [tr("lowest held-out loss")] if lora.step == best and len(files) > 1 else []
             box = LoraBox(
                 lora,
                 root / lora.path,

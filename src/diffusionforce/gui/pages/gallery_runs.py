@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_title import long_title
 from diffusionforce.gui.session import RunSession
 from diffusionforce.job import read_job
@@ -50,7 +51,9 @@ class RunPicker(QComboBox):
             known.setdefault(self._shown.root, self._shown.long_title)
         self.clear()
         for root, title in known.items():
-            self.addItem(title, str(root))
+            # The name is the user's; what follows is the time, in words.
+            name, mark, rest = title.partition(" · ")
+            self.addItem(f"{name}{mark}{tr(rest)}", str(root))
         if self._shown is not None:
             self.setCurrentIndex(list(known).index(self._shown.root))
         self.setVisible(self.count() > 0)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from diffusionforce.gui.dataset_reading import folder_title
 from diffusionforce.gui.model.history import PastRun
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import current, tr
 from diffusionforce.gui.model.plan_words import short_facts
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pictures import PictureStore
@@ -24,8 +24,8 @@ from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.runs import QueuedRun
 
 LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 122, 300, 250
-BUTTONS_PX = 250
-"""The same for all rows, so that their columns stand under each other."""
+BUTTONS_PX, LONG_BUTTONS_PX = 250, {"de": 272}
+"""The same for all rows, so that their columns stand under each other; some languages have longer words."""
 LOOKS = {
     "running": ("Training", "ok", "play"),
     "done": ("Done", "ok", "ok"),
@@ -71,7 +71,7 @@ class RunRow(QFrame):
         self.bar.hide()
         self.buttons = row(None, gap=6)
         buttons = holder(self.buttons)
-        buttons.setFixedWidth(BUTTONS_PX)
+        buttons.setFixedWidth(LONG_BUTTONS_PX.get(current(), BUTTONS_PX))
         names = column(self.name, self.note, gap=1)
         self.setLayout(
             row(head, thumb, 2, (names, 1), chip_box, facts, buttons, gap=10, margins=(6, 8, 10, 8)),

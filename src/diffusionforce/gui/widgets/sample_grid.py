@@ -204,7 +204,7 @@ class SampleGrid(PaintedArea):
                 note = QRectF(0, _bottom(used) + 4, names_px - 14, 32)
                 painter.setFont(theme.font(11))
                 painter.setPen(theme.colour("warn"))
-                painter.drawText(note, wrap, "without the trigger word: should not change")
+                painter.drawText(note, wrap, tr("without the trigger word: should not change"))
         painter.restore()
 
     def _paint_header(self, painter: QPainter, now: TableLayout) -> None:

@@ -237,3 +237,14 @@ def test_a_run_goes_on_without_the_window(qtbot: QtBot, job: Job, tmp_path: Path
     qtbot.waitUntil(lambda: folder.reconciled_state().state != "running", timeout=WAIT_MS)
     assert folder.read_state().state == "done"
     assert folder.read_state().step == 60
+
+
+def test_the_strip_leads_from_elsewhere_to_the_run_that_ended(window: Window, qtbot: QtBot, tmp_path: Path):
+    window.open_run(recorded.run_folder(tmp_path / "run", end="stopped").root)
+    qtbot.waitUntil(lambda: not window.is_going(), timeout=WAIT_MS)
+    window.plan_run()
+    window.strip.run_asked.emit()
+    assert window.run_place.shows_plan, "the strip tells of the plan"
+    window.go("datasets")
+    window.strip.run_asked.emit()
+    assert window.places.currentWidget() is window.run_place and not window.run_place.shows_plan

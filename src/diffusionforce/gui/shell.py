@@ -85,7 +85,7 @@ class Window(QWidget):
         self.notices.report_agreed.connect(self.reports.write)
         self._lay_out()
         self.sidebar.chosen.connect(self._on_chosen)
-        self.strip.run_asked.connect(lambda: self._on_chosen("run"))
+        self.strip.run_asked.connect(self._on_line_clicked)
         self.strip.rig_asked.connect(lambda: self.go("rig"))
         self.queue.start_asked.connect(self._start_queued)
         self.queue.changed.connect(self._show_queue)
@@ -309,6 +309,11 @@ class Window(QWidget):
         if self.session is not None:
             self.run_place.show_run()
         self.go("run")
+
+    def _on_line_clicked(self) -> None:
+        """Open what the strip tells of: the run of the window, unless it tells of the plan that is in sight."""
+        if self.is_going() or not (self.run_place.shows_plan and self.places.currentWidget() is self.run_place):
+            self.show_run()
 
     def _on_chosen(self, key: str) -> None:
         """Open a place; the way to Run leads to the run that goes on, also from the plan of another."""

@@ -31,7 +31,7 @@ class GoingLine(QWidget):
         self.text = text
         clear(self._layout)
         if text:
-            show = Button("Show it", "play", size="small")
+            show = Button("Show it", "chev-right", size="small")
             show.clicked.connect(self.show_asked)
             self._layout.addWidget(Banner("info", text, actions=(show,)))
         self.setVisible(bool(text))

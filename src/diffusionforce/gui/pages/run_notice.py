@@ -152,7 +152,7 @@ class RunNotice(QWidget):
         if not model.saved:
             return (
                 ""
-                if compact or not model.step
+                if compact or model.last_step is None
                 else "Stopping saves what was learned so far."
                 if own
                 else "Nothing is saved yet."

@@ -1,6 +1,7 @@
 """The Queue place: runs that wait, in the real window with real trainer processes, and runs side by side."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -10,6 +11,7 @@ from PySide6.QtGui import QAction
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
+from diffusionforce.gui.model import language
 from diffusionforce.gui.model.run_title import long_title
 from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.pages.history_rows import PastRow
@@ -288,3 +290,26 @@ def test_a_run_that_the_trash_does_not_take_is_listed_again(
     assert len(page.past_rows) == 1
     qtbot.waitUntil(lambda: len(page.past_rows) == 2, timeout=WAIT_MS)
     assert any("does not take" in each.title.text() for each in page.care.findChildren(Banner))
+
+
+def test_the_rows_are_german_and_their_buttons_have_room(make_window: Callable[..., Window], qtbot: QtBot):
+    language.use("de")
+    try:
+        window = make_window()
+        runs_root().mkdir(parents=True)
+        folder = recorded.run_folder(runs_root() / "2026-01-02-110000-pocket-demo", end="stopped", upto=120)
+        state = folder.checkpoints_dir / "a_step_000100-state"
+        write_checkpoint(state, manifest_of(recorded.job(folder.root), step=100), {"state.safetensors": b""})
+        now = datetime.now(UTC).isoformat()
+        folder.write_state(folder.read_state().model_copy(update={"started_at": now}))
+        window.go("history")
+        page = page_of(window)
+        qtbot.waitUntil(lambda: len(page.past_rows) == 1, timeout=WAIT_MS)
+        qtbot.wait(50)
+        (row,) = page.past_rows
+        assert row.note.text().startswith("heute ")
+        buttons = [each for each in row.findChildren(Button) if each.text()]
+        assert [each.text() for each in buttons] == ["Fortsetzen", "Öffnen", "Galerie"]
+        assert all(each.width() >= each.sizeHint().width() for each in buttons)
+    finally:
+        language.use("en")

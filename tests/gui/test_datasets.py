@@ -1,5 +1,6 @@
 """The Datasets place on the real window, with checks in a real process."""
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QEventLoop, QMimeData, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.support import broken_dataset
 from tests.support.broken_dataset import TRIGGER, save
@@ -236,7 +237,7 @@ def test_what_a_picture_is_made_from_is_shown(page: DatasetsPage, qtbot: QtBot, 
     assert page.inspector.source.accessibleName() == "hills_1_0.png, hills_1_1.png"
     choose_file(page, "hills_3.png")
     assert page.inspector.source_note.text() == "nothing"
-    assert {"control_missing"} == set(finding_rows(page))
+    assert {"control_missing", "tiny"} == set(finding_rows(page))
     page.desk.use_profile("pocket-demo")
     wait_ready(page, qtbot)
     assert not finding_rows(page)
@@ -332,7 +333,7 @@ def test_clips_are_checked_shown_and_captioned_for_a_video_model(page: DatasetsP
     (pictures / "dance.txt").write_text(f"{TRIGGER}, a dance", encoding="utf-8")
     page.desk.use_profile("wan21-14b")
     open_folder(page, pictures, qtbot)
-    assert not finding_rows(page)
+    assert set(finding_rows(page)) == {"tiny"}
     choose_file(page, "dance.mp4")
     assert plain(page.inspector.seen.frames.text()) == "the first 9, 0.6 s at 16 a second; the clip has 40"
     assert page.inspector.caption.editor.toPlainText() == f"{TRIGGER}, a dance"
@@ -341,7 +342,7 @@ def test_clips_are_checked_shown_and_captioned_for_a_video_model(page: DatasetsP
     page.folders_panel.lines[0].frames.setValue(33)
     qtbot.mouseClick(page.folders_panel.keep, Qt.MouseButton.LeftButton)
     wait_ready(page, qtbot)
-    assert set(finding_rows(page)) == {"clip_short"}
+    assert set(finding_rows(page)) == {"clip_short", "tiny"}
     assert page.desk.table.summary() == "6 of 7 pictures and clips trained on"
 
 
@@ -380,6 +381,44 @@ def test_a_folder_that_is_gone_is_said_and_can_be_forgotten(page: DatasetsPage, 
     wait_ready(page, qtbot)
     assert not page.library.own
     assert page.desk.problem is None
+
+
+def test_a_folder_without_pictures_is_no_good_news(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    open_folder(page, empty, qtbot)
+    said = [label.text() for label in page.findings.findChildren(QLabel) if label.isVisible()]
+    assert any(text.startswith("Nothing to train on.") for text in said)
+    assert not any("Everything in it is trained on" in text for text in said)
+    assert page.files.nothing.isVisible()
+    assert not page.header.train.isEnabled()
+
+
+def test_nothing_of_a_folder_that_goes_away_stays(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    open_folder(page, pictures, qtbot)
+    assert page.header.train.isEnabled()
+    assert page.inspector.caption.isVisible()
+    shutil.rmtree(pictures)
+    page.desk.check_again()
+    wait_ready(page, qtbot)
+    assert page.desk.problem is not None
+    assert not page.header.train.isEnabled()
+    assert not page.inspector.caption.isVisible()
+
+
+def test_a_small_set_is_said_to_have_no_held_out_loss(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    page.desk.use_profile("pocket-demo")
+    open_folder(page, pictures, qtbot)
+    said = [label.text() for label in page.findings.findChildren(QLabel) if label.isVisible()]
+    assert any("fewer than 8 pictures" in text for text in said)
+
+
+def test_what_the_shapes_warn_of_is_found_by_the_check(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    page.desk.use_profile("pocket-demo")
+    width, height = page.desk.view.size
+    save(pictures / "small.png", 7, size=(width // 3, height // 3), caption="hills")
+    open_folder(page, pictures, qtbot)
+    assert [row.path.name for row in finding_rows(page)["tiny"].line.rows] == ["small.png"]
 
 
 def test_a_check_can_be_cancelled(page: DatasetsPage, qtbot: QtBot, pictures: Path):

@@ -45,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frames", metavar="N", type=int, default=0, help="frames of a clip that are trained on")
     parser.add_argument("--controls", metavar="DIR", default="", help="folder with what the pictures are made from")
     parser.add_argument(
+        "--size", metavar="WxH", default="", help="size in pixels that is trained at, if not that of the profile"
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print one JSON record a line: progress, files, findings, and the end"
     )
     parser.set_defaults(execute=run)
@@ -57,9 +60,11 @@ def run(options: argparse.Namespace) -> int:
         UserError: The folder is not there or cannot be read, or there is no such profile.
     """
     root = dataset_folder(options.folder)
-    intake = intake_of(read_profile(find_profile(options.profile))) if options.profile else PICTURES
+    profile = read_profile(find_profile(options.profile)) if options.profile else None
+    intake = intake_of(profile) if profile is not None else PICTURES
+    size = _size(options.size) or ((profile.dataset.width, profile.dataset.height) if profile is not None else None)
     folders = read_set(root).folders if is_set(root) else (_folder(root, options),)
-    reports = [_checked(folder, intake, options) for folder in folders]
+    reports = [_checked(folder, intake, size, options) for folder in folders]
     is_left_out = any(KINDS[finding.what].group == "left_out" for report in reports for finding in report.findings)
     return EXIT_LEFT_OUT if is_left_out or not all(report.num_media for report in reports) else EXIT_OK
 
@@ -71,14 +76,24 @@ def _folder(root: Path, options: argparse.Namespace) -> SetFolder:
     return SetFolder(path=str(root), frames=options.frames, controls=options.controls)
 
 
-def _checked(folder: SetFolder, intake: Intake, options: argparse.Namespace) -> "Report":
+def _size(text: str) -> tuple[int, int] | None:
+    """Return the width and height in `1024x768`; None for an empty text."""
+    if not text:
+        return None
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        raise UserError(f"--size is {text}; it has to be width and height in pixels, like 1024x768.")
+    return int(width), int(height)
+
+
+def _checked(folder: SetFolder, intake: Intake, size: tuple[int, int] | None, options: argparse.Namespace) -> "Report":
     """Check one folder, and show what was found."""
     # Not above: the other commands start without Pillow and NumPy.
     from diffusionforce.datasets.check import check_folder  # noqa: PLC0415
 
     root, kept = Path(folder.path), data_dir() / "checks"
     if options.json:
-        report = check_folder(root, folder=folder, intake=intake, progress=_write_progress, kept=kept)
+        report = check_folder(root, folder=folder, intake=intake, size=size, progress=_write_progress, kept=kept)
         assert report is not None
         for record in (*report.files, *report.findings, report.summary()):
             sys.stdout.buffer.write(to_json(record) + b"\n")
@@ -93,10 +108,13 @@ def _checked(folder: SetFolder, intake: Intake, options: argparse.Namespace) -> 
         def show(at: Checking) -> None:
             bar.update(task, completed=at.done, total=at.total)
 
-        report = check_folder(root, folder=folder, intake=intake, progress=show, kept=kept)
+        report = check_folder(root, folder=folder, intake=intake, size=size, progress=show, kept=kept)
     assert report is not None
     for line in _lines(report, num_names=sys.maxsize if options.all else MAX_NAMES):
         console.print(line, soft_wrap=True)
+    if 0 < report.num_used < intake.fewest_to_split:
+        few = f"With fewer than {intake.fewest_to_split} pictures none is held out: there will be no held-out loss."
+        console.print(Text(few, style="cyan"), soft_wrap=True)
     return report
 
 

@@ -61,6 +61,7 @@ def check_folder(
     *,
     folder: SetFolder | None = None,
     intake: Intake = PICTURES,
+    size: tuple[int, int] | None = None,
     progress: Callable[[Checking], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
     kept: Path | None = None,
@@ -71,6 +72,7 @@ def check_folder(
         root: The folder; its subfolders are not looked at.
         folder: Which of its clips' frames are trained on, and what its pictures are made from, where a set says so.
         intake: What the model takes.
+        size: Width and height that is trained at, in pixels, where the folder names none; None where nobody knows.
         progress: Told how far the check is, at most ten times a second.
         should_stop: Asked between files; when it is true the check ends.
         kept: Where looks at pictures are kept for the next check; None looks at all of them.
@@ -87,7 +89,15 @@ def check_folder(
     media = [path for path in files if media_of(path) in {"picture", "clip"}]
     pairing = find_pairing(root, intake=intake, chosen=folder.controls, stems=[path.stem for path in media])
     frames = intake.frames_of(folder.frames)
-    judge = FolderJudge(root=root, files=files, intake=intake, frames=frames, pairing=pairing)
+    trained_at = folder.size(size or (0, 0))
+    judge = FolderJudge(
+        root=root,
+        files=files,
+        intake=intake,
+        frames=frames,
+        size=trained_at if all(trained_at) else None,
+        pairing=pairing,
+    )
     for path in odd:
         judge.tell("odd_name", path, note="Name is not UTF-8 text")
         judge.facts.append(FileFacts(name=readable(path.name), media="other"))

@@ -22,12 +22,15 @@ class Intake:
         num_frames: Frames of a clip that are trained on, where its folder does not say otherwise.
         controls: What it does with control pictures.
         max_controls: The most of them that it takes for one picture; 0 for any number.
+        fewest_to_split: Of fewer pictures none is held out, so that no held-out loss is measured; 0 where this is not
+            known.
     """
 
     frames_per_second: float = 0.0
     num_frames: int = 0
     controls: Controls = "used"
     max_controls: int = 0
+    fewest_to_split: int = 0
 
     @property
     def takes_clips(self) -> bool:

@@ -9,7 +9,9 @@ from diffusionforce.job import Profile
 
 USUAL_CLIP_FRAMES = 17
 """Where previews are pictures and so do not tell."""
-_POCKET = Intake(controls="ignored")
+SMALLEST_SET_TO_SPLIT = 8
+"""The pocket model holds no picture of a smaller set out: each counts there."""
+_POCKET = Intake(controls="ignored", fewest_to_split=SMALLEST_SET_TO_SPLIT)
 _CLIP_FPS = {"wan": 16.0, "hunyuan-video": 24.0, "kandinsky5": 24.0}
 """Frames a second that video models are trained at, by the beginning of the family's name."""
 _CONTROLS: dict[str, Controls] = {"flux1-kontext": "needed", "qwen-image-edit": "needed", "flux2": "used"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from diffusionforce.datasets.captions import CAPTION_SUFFIX, Caption, read_caption
 from diffusionforce.datasets.controls import Pairing
+from diffusionforce.datasets.framing import Framing
 from diffusionforce.datasets.intake import Intake, frames_at
 from diffusionforce.datasets.looking import SUFFIXES, Look
 from diffusionforce.datasets.media_looks import ClipLook
@@ -22,6 +23,8 @@ from diffusionforce.errors import DatasetError
 from diffusionforce.wire import readable
 
 MAX_NAME_BYTES = 200
+MOST_CROPPED_SHARE = 0.5
+"""Where more is cut off for training, most of a picture is lost."""
 _SAME_SPEED = 0.5
 """Frames a second that make no difference."""
 
@@ -35,6 +38,7 @@ class FolderJudge:
         files: Everything in it.
         intake: What the model takes.
         frames: Frames of a clip that are trained on.
+        size: Width and height that it is trained at, in pixels; None where nobody knows.
         pairing: What its pictures are made from; None where nothing is asked about that.
         facts: What was judged.
         findings: What was found.
@@ -44,6 +48,7 @@ class FolderJudge:
     files: list[Path]
     intake: Intake
     frames: int
+    size: tuple[int, int] | None = None
     pairing: Pairing | None = None
     facts: list[FileFacts] = field(default_factory=lambda: list[FileFacts]())
     findings: list[FileFinding] = field(default_factory=lambda: list[FileFinding]())
@@ -145,15 +150,21 @@ class FolderJudge:
     def _judge_size(self, path: Path, look: Look | ClipLook) -> None:
         size = f"{look.width} × {look.height}"
         short, long = sorted((look.width, look.height))
-        if short < MIN_SIDE_PX:
+        framing = self._framing(look)
+        if short < MIN_SIDE_PX or (framing is not None and framing.is_blurry):
             self.tell("tiny", path, note=f"Only {size}")
-        if long > MAX_SIDE_RATIO * short:
+        if long > MAX_SIDE_RATIO * short or (framing is not None and framing.cropped_share > MOST_CROPPED_SHARE):
             self.tell("elongated", path, note=f"{size}, very long")
         if self._stems[path.stem] > 1 and path != self._first_of_stem[path.stem]:
             first = self._first_of_stem[path.stem]
             self.tell("same_stem", path, note=f"Shares its caption with {first.name}", related=(first.name,))
         if len(path.name.encode()) > MAX_NAME_BYTES:
             self.tell("long_name", path, note="Very long name")
+
+    def _framing(self, look: Look | ClipLook) -> Framing | None:
+        if self.size is None or not look.width or not look.height:
+            return None
+        return Framing(width=look.width, height=look.height, target_width=self.size[0], target_height=self.size[1])
 
     def _judge_caption(self, path: Path, caption: Caption | DatasetError | None) -> bool:
         """Judge the caption of a good picture; tells whether the picture is trained on."""

@@ -27,16 +27,18 @@ class CheckedFolder:
     findings: Sequence[FileFinding]
 
 
-def check_command(folder: SetFolder, *, profile: str = "") -> list[str]:
+def check_command(folder: SetFolder, *, profile: str = "", size: tuple[int, int] | None = None) -> list[str]:
     """Return the command line of a process that checks a folder.
 
     Args:
         folder: The folder.
         profile: Name or path of the profile whose model it is checked for; one that is gone is left out.
+        size: Width and height that is trained at, in pixels; None takes that of the profile.
     """
     options: list[str] = []
     with contextlib.suppress(UserError):
         options += ["--profile", str(training_size.path_of(profile))] if profile else []
+    options += ["--size", f"{size[0]}x{size[1]}"] if size is not None else []
     options += ["--frames", str(folder.frames)] if folder.frames else []
     options += ["--controls", folder.controls] if folder.controls else []
     return module_command("diffusionforce.cli", "check", folder.path, "--json", *options)
@@ -51,8 +53,16 @@ class DatasetCheck(QObject):
     """A `CheckedFolder` for each folder."""
     failed = Signal(object)
 
-    def __init__(self, folders: Sequence[SetFolder], *, profile: str = "", parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[SetFolder],
+        *,
+        profile: str = "",
+        size: tuple[int, int] | None = None,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._size = size
         self._folders, self._profile, self._done = tuple(folders), profile, 0
         self._results: list[CheckedFolder] = []
         self._files: list[FileFacts] = []
@@ -73,7 +83,7 @@ class DatasetCheck(QObject):
         self._files, self._findings = [], []
         child.said.connect(self._on_line)
         child.answered.connect(self._on_answered)
-        child.run(check_command(self._folders[self._done], profile=self._profile))
+        child.run(check_command(self._folders[self._done], profile=self._profile, size=self._size))
 
     def cancel(self) -> None:
         """End the process; nothing is told any more."""

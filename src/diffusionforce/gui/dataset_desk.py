@@ -149,7 +149,9 @@ class DatasetDesk(QObject):
 
     def _start_check(self, asked: int) -> None:
         self.is_checking, self.problem = True, None
-        check = DatasetCheck(self.folders, profile=self.view.profile, parent=self)
+        # Before a profile is chosen nobody knows the size, and nothing is too small for it.
+        size = self.view.size if self.view.profile else None
+        check = DatasetCheck(self.folders, profile=self.view.profile, size=size, parent=self)
         self._check = check
         check.progressed.connect(lambda done, total: self.progressed.emit("Checking", done, total))
         check.checked.connect(lambda results: self._on_checked(asked, results))
@@ -183,7 +185,8 @@ class DatasetDesk(QObject):
     def _refuse(self, asked: int, error: UserError) -> None:
         if asked == self._asked:
             self.stop()
-            self.problem = error
+            # What was known of it holds no longer, so that nobody trains with it.
+            self.table, self._missing, self.problem = DatasetTable(is_checked=False), None, error
             self.changed.emit()
 
     def set_aside(self, rows: Sequence[Row]) -> None:

@@ -13,6 +13,7 @@ from diffusionforce.datasets.check import Report, check_folder
 from diffusionforce.datasets.findings import GROUPS, KINDS
 from diffusionforce.datasets.records import Checking, FileFinding, read_record
 from diffusionforce.datasets.repairs import REPAIRS
+from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.errors import DatasetError
 from diffusionforce.wire import to_json
 
@@ -128,6 +129,19 @@ def test_a_check_can_be_ended(tmp_path: Path) -> None:
 def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="is not there"):
         check_folder(tmp_path / "nowhere")
+
+
+def test_what_is_too_small_or_too_long_for_the_training_size_is_found(tmp_path: Path) -> None:
+    for seed, (name, size) in enumerate((("small", (96, 96)), ("long", (1200, 300)), ("good", (300, 260)))):
+        broken_dataset.scene(seed, size).save(tmp_path / f"{name}.png")
+        (tmp_path / f"{name}.txt").write_text("hills", encoding="utf-8")
+    assert names_by_kind(checked(tmp_path)) == {}, "nobody knows the size"
+    report = check_folder(tmp_path, size=(256, 256))
+    assert report is not None
+    assert names_by_kind(report) == {"tiny": ["small.png"], "elongated": ["long.png"]}
+    own = check_folder(tmp_path, size=(256, 256), folder=SetFolder(path=str(tmp_path), width=96, height=96))
+    assert own is not None
+    assert names_by_kind(own) == {"elongated": ["long.png"]}, "the folder has a size of its own"
 
 
 def test_huge_pictures_and_long_names_are_noted(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from diffusionforce.datasets import num_captions_without
+from diffusionforce.datasets.intakes import SMALLEST_SET_TO_SPLIT
 from diffusionforce.engines.contract import Datasets
 from diffusionforce.engines.pocket.config import MAX_WORDS
 from diffusionforce.engines.pocket.dataset import (
@@ -29,7 +30,6 @@ Stage = Literal["model", "text", "pictures", "samples", "held_out"]
 Announce = Callable[[Preparing | Warn], None]
 """Told how far the work is, and what the user should know."""
 
-SMALLEST_SET_TO_SPLIT = 8
 _SHARE_HELD_OUT = 0.1
 _MOST_HELD_OUT = 6
 

@@ -11,6 +11,7 @@ import time
 
 import torch
 
+from diffusionforce.datasets.intakes import SMALLEST_SET_TO_SPLIT
 from diffusionforce.engines.autopsy import out_of_memory, phase_of, skipped_samples, step_words
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.limits import enforce
@@ -25,7 +26,7 @@ from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import HeldOutLoss
 from diffusionforce.engines.pocket.paging import installed
 from diffusionforce.engines.pocket.precision import Precision, limit_cpu_threads, sampling_precision, training_precision
-from diffusionforce.engines.pocket.preparation import SMALLEST_SET_TO_SPLIT, Materials, prepare
+from diffusionforce.engines.pocket.preparation import Materials, prepare
 from diffusionforce.engines.pocket.progress import Measured, Progress, read_progress
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.resuming import capture, restore

@@ -26,10 +26,10 @@ class ProfileView:
 
     def look_through(self, profile: str) -> bool:
         """Take another profile, or the same one after it was edited; tells whether datasets have to be checked anew."""
-        before = self.intake
+        before = self.intake, self.size
         self.profile, self.size = profile, training_size.size_of(profile)
         self.intake = training_size.intake_of_profile(profile)
-        return self.intake != before
+        return (self.intake, self.size) != before
 
     def take_folders(self, folders: Iterable[SetFolder]) -> None:
         """Look at the folders of another dataset."""

@@ -167,6 +167,7 @@ class DatasetsPage(Page):
         clear(self._problem)
         if desk.problem is not None:
             self._problem.addWidget(self._banner())
+            self.inspector.show_rows([])
         self.header.show_desk()
         self.findings.show_desk()
         self.files.show_counts()

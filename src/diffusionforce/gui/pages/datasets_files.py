@@ -50,8 +50,11 @@ class FilesPane(QWidget):
         self.shapes = ShapesTab(desk, size=lambda: inspector.seen.usual_size)
         self.captions = CaptionsTab(desk)
         self.no_match = Empty("search", "No file here", "No file passes this filter. Choose another one above.")
+        self.nothing = Empty(
+            "images", "No pictures in this folder", "Put pictures with captions into it, and check again."
+        )
         self._views = QStackedWidget()
-        for view in (self.grid, self.shapes, self.captions, self.no_match):
+        for view in (self.grid, self.shapes, self.captions, self.no_match, self.nothing):
             self._views.addWidget(view)
         self._filter_row = holder(row((self.search, 1), self.only, self.all_files, None, gap=8))
         tools = row(self.tabs, None, self.sort, gap=8)
@@ -105,7 +108,10 @@ class FilesPane(QWidget):
         table, sort = self._desk.table, self.sort.currentData()
         chosen: Sort = sort
         rows = table.picked(filter_, sort=chosen, what=self._what, search=self.search.text())
-        self._views.setCurrentWidget(self.grid if rows or not table.rows else self.no_match)
+        if rows or not table.is_checked:
+            self._views.setCurrentWidget(self.grid)
+        else:
+            self._views.setCurrentWidget(self.no_match if table.counted else self.nothing)
         self.grid.show_rows(rows)
         if self.grid.current is None and rows and table.is_checked:
             self.grid.choose(0)

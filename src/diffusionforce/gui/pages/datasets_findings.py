@@ -48,8 +48,13 @@ class FindingsCard(Card):
         self.bar = ProgressBar(name="Check")
         self._progress = holder(row((self.bar, 1), self.cancel, gap=14, margins=(0, 6, 0, 0)))
         self._fine = _line("ok", "Nothing to fix. Everything in it is trained on.")
+        self._nothing = _line(
+            "err", "Nothing to train on. Put pictures with captions into the folder, and check again."
+        )
+        self._few_words = Label("", "body2", wrap=True)
+        self._few = holder(row(Icon("info", "info", 18), (self._few_words, 1), gap=10, margins=(0, 6, 0, 2)))
         self._unchecked = _line("info", "Not checked. Press Check again to look for problems.")
-        self.add(self._progress, self._fine, self._unchecked, self._list)
+        self.add(self._progress, self._fine, self._nothing, self._unchecked, self._list, self._few)
         self._lines: list[FindingLine] = []
         desk.progressed.connect(self._on_progress)
 
@@ -59,7 +64,13 @@ class FindingsCard(Card):
         busy = desk.is_checking or desk.is_repairing
         self._lines = [] if busy or not desk.table.is_checked else desk.table.lines()
         self._progress.setVisible(busy)
-        self._fine.setVisible(not busy and desk.table.is_checked and not self._lines)
+        is_known = not busy and desk.table.is_checked
+        self._fine.setVisible(is_known and bool(desk.table.counted) and not self._lines)
+        self._nothing.setVisible(is_known and not desk.table.counted)
+        fewest = desk.view.intake.fewest_to_split
+        self._few.setVisible(is_known and 0 < len(desk.table.used) < fewest)
+        few = tr("With fewer than {number} pictures none is held out: there will be no held-out loss.")
+        self._few_words.set_text(few.format(number=fewest))
         self._unchecked.setVisible(not busy and not desk.table.is_checked)
         self.title.set_text("Checking the files" if busy else "Check before training")
         self.note.set_text(" " if busy or self._is_compact else tr(self._note()))

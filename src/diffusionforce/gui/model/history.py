@@ -216,9 +216,9 @@ def queued_words(name: str, step: int) -> str:
 def expected_s(job: Job, past: Sequence[PastRun]) -> float | None:
     """Return how long a job may take, by the runs of its profile that there were; None where there were none."""
     rates = [
-        run.seconds / run.state.step
+        (run.seconds or 0.0) / run.state.step
         for run in past
-        if run.state.profile_name == job.profile_name and run.state.step > 0 and run.seconds
+        if run.state.profile_name == job.profile_name and run.state.step > 0 and (run.seconds or 0.0) > 0.0
     ]
     num_steps = max(0, job.profile.training.steps - resume_step(job, past))
     return statistics.median(rates) * num_steps if rates else None
@@ -279,11 +279,16 @@ def waiting_times(
     return times
 
 
+def waiting_words(number: int) -> str:
+    """Return how many runs wait."""
+    return "1 run waiting." if number == 1 else f"{number:,} runs waiting."
+
+
 def all_done_words(times: Sequence[WaitingTime], *, now: datetime) -> str:
     """Return when everything will be done, as far as that is known."""
     if not times:
         return ""
-    waiting = f"{words.count(len(times), 'run')} waiting."
+    waiting = waiting_words(len(times))
     last = times[-1]
     if last.start_s is None or last.length_s is None:
         return waiting

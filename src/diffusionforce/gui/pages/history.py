@@ -206,7 +206,7 @@ class HistoryPage(Page):
         in_pane = self._stack.currentWidget() is self.pane
         note = history.all_done_words(self._times(waiting, going), now=datetime.now())
         if waiting and self._desk.is_held:
-            note = f"{words.count(len(waiting), 'run')} waiting. The queue is paused."
+            note = f"{history.waiting_words(len(waiting))} The queue is paused."
         if in_pane:
             note = "Runs side by side"
         number = sum(run.root not in self._leaving for run in self._past)

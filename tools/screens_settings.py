@@ -40,7 +40,6 @@ def _profiles(window: Window, runs: dict[str, Path], forecast: Forecast) -> Prof
         builtin = {item.name: item for item in profile_shelf.read_shelf()}
         profile_shelf.duplicate(builtin["klein-9b-1024"])
         profile_shelf.duplicate(builtin["pocket-demo"])
-        window.preferences.set_text("profiles/drafts", "")
     window.go("profiles")
     page = window.place("profiles")
     assert isinstance(page, ProfilesPage)

@@ -67,7 +67,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
 
 
 messages = st.one_of(*(of(kind) for kind in Message.__args__))
-usual = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+usual = settings(max_examples=60, deadline=None, suppress_health_check=[*HealthCheck])  # pyright: ignore
 
 
 @given(messages)

@@ -95,8 +95,8 @@ class TrainingSettings(Section):
     )
     cuda_graphs: bool = Field(
         default=False,
-        description="Experimental: replay the blocks on the cards from captured CUDA graphs. Faster where the cards wait "
-        "for the processor, at the price of memory. Needs gradient_checkpointing.",
+        description="Experimental: replay the blocks on the cards from captured CUDA graphs. Faster where the cards "
+        "wait for the processor, at the price of memory. Needs gradient_checkpointing.",
     )
     seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of everything random in the run.")
 

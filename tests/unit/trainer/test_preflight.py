@@ -3,6 +3,7 @@
 import shutil
 from collections import namedtuple
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.jobs import picture_folder, small_job
@@ -102,7 +103,12 @@ def test_more_samples_and_larger_loras_need_more_space(tmp_path: Path):
     needed = preflight.needed_space_bytes(profile)
     assert preflight.needed_space_bytes(many) == needed + 12 * 2 * 256 * 256 * 3
     assert preflight.needed_space_bytes(large) > needed + 40 * MIB
-    saving = {"steps": 100, "checkpoints__every_steps": 10, "checkpoints__keep": 2, "checkpoints__keep_best": 0}
+    saving: dict[str, Any] = {
+        "steps": 100,
+        "checkpoints__every_steps": 10,
+        "checkpoints__keep": 2,
+        "checkpoints__keep_best": 0,
+    }
     saves = preflight.needed_space_bytes(small_job(tmp_path / "d", **saving).profile) - needed
     spaced = small_job(tmp_path / "e", **saving, checkpoints__keep_every_steps=50).profile
     # Two are kept, and a third lies there until the first is removed; two more stay for good.

@@ -1,6 +1,7 @@
 """When a run counts as stalled. The time is counted by the test: nothing here waits."""
 
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from tests.support.jobs import small_job
@@ -13,7 +14,7 @@ from diffusionforce.wire import Checkpoint, HeldOut, Message, Paused, Planned, P
 class Watched:
     """A watch, and what it told."""
 
-    def __init__(self, folder: Path, **settings: object) -> None:
+    def __init__(self, folder: Path, **settings: Any) -> None:
         self.told: list[Stalled] = []
         self.num_dumps = 0
         job = small_job(folder, steps=1000, **settings)
@@ -164,5 +165,5 @@ def test_an_engine_that_asks_for_requests_is_alive_and_warnings_of_others_are_no
 
 
 def test_every_stage_has_a_time_and_words():
-    stages = set(Preparing.model_fields["stage"].annotation.__args__)
+    stages = set(get_args(Preparing.model_fields["stage"].annotation))
     assert stages == patience._STAGES.keys() == patience._STAGES_S.keys()

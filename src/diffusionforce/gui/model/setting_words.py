@@ -76,7 +76,9 @@ WORDS: dict[str, SettingWords] = {
         "Recompute activations", note="less memory, a third more time", finds="gradient checkpointing vram memory"
     ),
     "training.cuda_graphs": _more(
-        "Replay blocks from CUDA graphs", note="experimental; for cards that wait for the processor", finds="cuda graphs"
+        "Replay blocks from CUDA graphs",
+        note="experimental; for cards that wait for the processor",
+        finds="cuda graphs",
     ),
     "training.seed": _more("Seed", note="the same seed repeats a run", finds="random reproducible"),
     "dataset.folder": _words("Folder", note="a run may choose another one", finds="dataset images pictures path demo"),

@@ -42,7 +42,9 @@ def _parts(widget: QWidget) -> Iterator[QWidget]:
         if current is not None:
             yield current
     elif isinstance(widget, QScrollArea):
-        yield widget.widget()
+        shown = widget.widget()
+        if shown is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            yield shown
     elif (layout := widget.layout()) is not None:
         yield from _laid_out(layout)
         # What floats over the layout, like messages that go away by themselves, comes after it.

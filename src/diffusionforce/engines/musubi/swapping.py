@@ -67,5 +67,10 @@ def _in_proportion(option: int, counts: Sequence[int]) -> tuple[int, ...]:
     return (doubles, singles) if doubles or singles else least
 
 
-_SPLITS: dict[str, Split] = {"flux_2": _in_proportion, "flux_kontext": _in_halves, "hunyuan_video": _in_halves}
+_SPLITS: dict[str, Split] = {
+    "flux_2": _in_proportion,
+    "flux_kontext": _in_halves,
+    "framepack": _in_halves,
+    "hunyuan_video": _in_halves,
+}
 """By architecture; one that is not here has a single list of blocks."""

@@ -10,7 +10,7 @@ from diffusionforce.errors import EngineError, ProfileError, UserError, WeightsE
 from diffusionforce.job import Job, builtin_profiles, read_profile, write_job
 from diffusionforce.wire.readiness import Readiness, read_readiness
 
-CHECKS = ("verify", "_require_card", "require_libraries", "require_ready", "require_state")
+CHECKS = ("verify", "_require_card", "require_libraries", "require_ready", "require_resumable")
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_job_that_could_start_lacks_nothing(
         ("require_ready", EngineError("d"), "terms", "diffusionforce models accept klein-9b-1024"),
         ("require_ready", WeightsError("e"), "files", "diffusionforce models download klein-9b-1024"),
         ("require_ready", ProfileError("f"), "settings", ""),
-        ("require_state", ProfileError("g"), "state", ""),
+        ("require_resumable", ProfileError("g"), "state", ""),
     ],
 )
 def test_each_lack_has_its_kind_and_its_command(

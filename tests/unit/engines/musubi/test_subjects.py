@@ -238,6 +238,7 @@ def test_a_wan_that_continues_a_picture_is_given_it(family: str, monkeypatch: py
 @needs_engine
 @pytest.mark.parametrize("family", ["wan2.1-i2v-14b", "wan2.2-i2v-a14b", *(one[0] for one in SMALL_SIZES.values())])
 def test_a_trace_counts_what_the_model_holds_with_contents(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("einops", reason="the engine needs einops")
     module = importlib.import_module(f"diffusionforce.engines.musubi.traced.{TRACED[family]}")
     if TRACED[family] == "wan":
         monkeypatch.setitem(wan.SHAPES, family, replace(wan.SHAPES[family], **SMALL_WIDTHS))
@@ -260,6 +261,7 @@ def test_a_trace_counts_what_the_model_holds_with_contents(family: str, monkeypa
 @needs_engine
 @pytest.mark.parametrize("family", ["hunyuan-video-1.5", "hunyuan-video-1.5-i2v"])
 def test_all_blocks_of_a_model_of_fixed_size_are_counted(family: str) -> None:
+    pytest.importorskip("einops", reason="the engine needs einops")
     module = importlib.import_module("diffusionforce.engines.musubi.traced.hunyuan_video_1_5")
     wanted = use(num_frames=5)
     trace = trace_training(module.training_subject(family, wanted, source=open_engine()))

@@ -29,7 +29,6 @@ _DAMAGED = (
     lzma.LZMAError,
     struct.error,
     EOFError,
-    NotImplementedError,
     OSError,
     OverflowError,
     RuntimeError,

@@ -18,7 +18,7 @@ from diffusionforce.engines.musubi.traced.parts import (
     in_real_numbers,
     mixed_precision,
     num_alike,
-    with_8_bits,
+    with_weights_of,
 )
 from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch, whole_captions
 from diffusionforce.pipeline.tracer.trace import Subject
@@ -64,9 +64,7 @@ def _model(sizes: dict[str, Any], use: Use, *, source: Path) -> nn.Module:
     made = {name: min(sizes[name], MADE_BLOCKS) for name in ("num_layers", "num_single_layers")}
     others = {"has_image_proj": True, "has_clean_x_embedder": True, "attn_mode": "torch", "split_attn": True}
     model = engine.HunyuanVideoTransformer3DModelPacked(**{**sizes, **made, **others}).to(torch.bfloat16)
-    if use.weights == "fp8":
-        targets, exclusions = engine.FP8_OPTIMIZATION_TARGET_KEYS, engine.FP8_OPTIMIZATION_EXCLUDE_KEYS
-        with_8_bits(model, targets=tuple(targets), exclusions=tuple(exclusions), source=source)
+    with_weights_of(engine, model, use, source=source)
     for block in (*model.transformer_blocks, *model.single_transformer_blocks):
         block.forward = in_real_numbers(block.forward)
     return model

@@ -17,7 +17,7 @@ from diffusionforce.engines.musubi.traced.parts import (
     in_real_numbers,
     mixed_precision,
     num_alike,
-    with_8_bits,
+    with_weights_of,
 )
 from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch, whole_captions
 from diffusionforce.pipeline.tracer.trace import Subject
@@ -59,9 +59,7 @@ def _model(task: str, use: Use, *, source: Path) -> nn.Module:
     # Its sizes are not to be chosen, the number of its blocks included.
     model.double_blocks = model.double_blocks[:MADE_BLOCKS]
     model = model.to(torch.bfloat16)
-    if use.weights == "fp8":
-        targets, exclusions = engine.FP8_OPTIMIZATION_TARGET_KEYS, engine.FP8_OPTIMIZATION_EXCLUDE_KEYS
-        with_8_bits(model, targets=tuple(targets), exclusions=tuple(exclusions), source=source)
+    with_weights_of(engine, model, use, source=source)
     for block in model.double_blocks:
         block._forward = in_real_numbers(block._forward)
     return model

@@ -97,6 +97,21 @@ def with_8_bits(model: nn.Module, *, targets: tuple[str, ...], exclusions: tuple
     return model
 
 
+def with_weights_of(engine: Any, model: nn.Module, use: Use, *, source: Path) -> nn.Module:
+    """Give linear layers the number format of a use, where the module of the model's class lists which take 8 bits.
+
+    Args:
+        engine: That module.
+        model: The model, without a LoRA.
+        use: Names the format.
+        source: The engine's folder on the import path.
+    """
+    if use.weights != "fp8":
+        return model
+    targets, exclusions = engine.FP8_OPTIMIZATION_TARGET_KEYS, engine.FP8_OPTIMIZATION_EXCLUDE_KEYS
+    return with_8_bits(model, targets=tuple(targets), exclusions=tuple(exclusions), source=source)
+
+
 def mixed_precision() -> torch.autocast:
     """The engine's `--mixed_precision bf16` on a card."""
     return torch.autocast("cuda", dtype=torch.bfloat16)

@@ -14,7 +14,7 @@ from diffusionforce.engines.musubi.traced.parts import (
     in_real_numbers,
     mixed_precision,
     num_alike,
-    with_8_bits,
+    with_weights_of,
 )
 from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch, packed, unpacked, whole_captions
 from diffusionforce.pipeline.tracer.trace import Subject
@@ -55,9 +55,7 @@ def _model(num_blocks: int, use: Use, *, source: Path) -> nn.Module:
     engine: Any = import_light("musubi_tuner.qwen_image.qwen_image_model", source=source)
     sizes = {**SIZES, "num_layers": min(num_blocks, MADE_BLOCKS)}
     model = engine.QwenImageTransformer2DModel(**sizes, attn_mode="torch").to(torch.bfloat16)
-    if use.weights == "fp8":
-        targets, exclusions = engine.FP8_OPTIMIZATION_TARGET_KEYS, engine.FP8_OPTIMIZATION_EXCLUDE_KEYS
-        with_8_bits(model, targets=tuple(targets), exclusions=tuple(exclusions), source=source)
+    with_weights_of(engine, model, use, source=source)
     return model
 
 

@@ -19,7 +19,7 @@ from diffusionforce.engines.musubi.traced.parts import (
     in_real_numbers,
     mixed_precision,
     num_alike,
-    with_8_bits,
+    with_weights_of,
 )
 from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch
 from diffusionforce.pipeline.tracer.trace import Subject
@@ -92,9 +92,7 @@ def _model(shape: WanShape, use: Use, *, source: Path) -> nn.Module:
         attn_mode="torch",
     ).to(torch.bfloat16)
     model.set_time_embedding_v2_1(shape.version != "2.1")
-    if use.weights == "fp8":
-        targets, exclusions = engine.FP8_OPTIMIZATION_TARGET_KEYS, engine.FP8_OPTIMIZATION_EXCLUDE_KEYS
-        with_8_bits(model, targets=tuple(targets), exclusions=tuple(exclusions), source=source)
+    with_weights_of(engine, model, use, source=source)
     for block in model.blocks:
         block._forward = in_real_numbers(block._forward)
     return model

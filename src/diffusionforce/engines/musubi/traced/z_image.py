@@ -14,7 +14,7 @@ from diffusionforce.engines.musubi.traced.parts import (
     in_real_numbers,
     mixed_precision,
     num_alike,
-    with_8_bits,
+    with_weights_of,
 )
 from diffusionforce.engines.musubi.traced.recipe import Recipe, flow_batch, whole_captions
 from diffusionforce.pipeline.tracer.trace import Subject
@@ -68,9 +68,7 @@ def _model(use: Use, *, source: Path) -> nn.Module:
     sizes = _sizes(source)
     sizes["n_layers"] = min(sizes["n_layers"], MADE_BLOCKS)
     model = engine.ZImageTransformer2DModel(**sizes, attn_mode="torch").to(torch.bfloat16)
-    if use.weights == "fp8":
-        targets, exclusions = engine.FP8_OPTIMIZATION_TARGET_KEYS, engine.FP8_OPTIMIZATION_EXCLUDE_KEYS
-        with_8_bits(model, targets=tuple(targets), exclusions=tuple(exclusions), source=source)
+    with_weights_of(engine, model, use, source=source)
     for block in (*model.layers, *model.noise_refiner, *model.context_refiner):
         # It looks at the lengths of captions, also when it is recomputed.
         block.attention._forward = in_real_numbers(block.attention._forward)

@@ -102,6 +102,7 @@ IN_THE_WINDOW = (
     "gui/widgets/sample_grid.py",
     "gui/widgets/shape_bars.py",
     "gui/widgets/timeline.py",
+    "wire/stages.py",
 )
 """Every sentence of these is translated."""
 FROM_THE_CHILD = (

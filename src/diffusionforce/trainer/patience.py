@@ -9,6 +9,7 @@ from collections import deque
 
 from diffusionforce.job import Profile
 from diffusionforce.wire import HeldOut, Message, Planned, Preparing, Sample, Step
+from diffusionforce.wire.stages import STAGE_WORDS
 
 LEAST_S = 45.0
 """Of a step, however short the others were."""
@@ -21,13 +22,6 @@ _SAVING_S = 300.0
 """Added where a save is due, with the held-out loss that is measured for it."""
 _ITEMS_LONGER = 10
 _STAGES_S = {"model": 1800.0, "text": 900.0, "pictures": 1800.0, "samples": 900.0, "held_out": 900.0}
-_STAGES = {
-    "model": "Loading the model",
-    "text": "Reading captions",
-    "pictures": "Preparing pictures",
-    "samples": "Drawing previews",
-    "held_out": "Measuring the held-out loss",
-}
 
 
 class Patience:
@@ -43,7 +37,7 @@ class Patience:
         self._recent_s: deque[float] = deque(maxlen=_NUM_RECENT)
         self._planned_s = 0.0
         self._item_s = dict.fromkeys(_STAGES_S, 0.0)
-        self.doing = _STAGES["model"]
+        self.doing = STAGE_WORDS["model"]
         """What the run is doing, in words that begin a sentence."""
         self.allowed_s = _STAGES_S["model"]
         """How long it may take over it without a word."""
@@ -89,20 +83,20 @@ class Patience:
     def _expect_step(self, step: int, *, settling_s: float) -> None:
         """Allow for what follows a step: a save and samples where they are due, and the next step."""
         is_last = step >= self._num_steps
-        has_samples = is_last or _is_due(step, self._samples.every_steps)
+        has_samples = is_last or is_due(step, self._samples.every_steps)
         if has_samples and not settling_s:
-            self.doing = _STAGES["samples"]
+            self.doing = STAGE_WORDS["samples"]
         else:
             self.doing = f"Step {step + 1}"
         self.allowed_s = max(LEAST_S, _STEPS_LONGER * self.step_s) + settling_s
-        if is_last or _is_due(step, self._saves.every_steps):
+        if is_last or is_due(step, self._saves.every_steps):
             self.allowed_s += _SAVING_S
         if has_samples:
             self.allowed_s += self._stage_s("samples")
 
     def _note_stage(self, stage: str, *, item_s: float) -> None:
         self._item_s[stage] = max(self._item_s[stage], item_s)
-        self.doing, self.allowed_s = _STAGES[stage], self._stage_s(stage)
+        self.doing, self.allowed_s = STAGE_WORDS[stage], self._stage_s(stage)
 
     def _stage_s(self, stage: str) -> float:
         """Seconds of one item of a stage at the most; the time of a sample grows with that of a step as well."""
@@ -110,5 +104,6 @@ class Patience:
         return max(_STAGES_S[stage], _ITEMS_LONGER * self._item_s[stage], by_steps)
 
 
-def _is_due(step: int, every_steps: int) -> bool:
+def is_due(step: int, every_steps: int) -> bool:
+    """Whether what happens every so many steps happens after this one; 0 is never."""
     return every_steps > 0 and step % every_steps == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from diffusionforce.job import Job
+from diffusionforce.trainer.patience import is_due
 from diffusionforce.trainer.preflight import MIB, pass_bytes, save_bytes, shown_size
 from diffusionforce.wire import Checkpoint, Message, Sample, Step
 
@@ -74,8 +75,8 @@ class Room:
         has_save, has_pass = asked == "save", asked == "sample"
         if asked == "step":
             # Once all steps are taken, only the samples of the last one may be left.
-            has_save = step == num_steps or (step < num_steps and _is_due(step, saves))
-            has_pass = step >= num_steps or _is_due(step, samples)
+            has_save = step == num_steps or (step < num_steps and is_due(step, saves))
+            has_pass = step >= num_steps or is_due(step, samples)
         writes_bytes = self._save_bytes * has_save + self._pass_bytes * has_pass
         return writes_bytes + NOTES_BYTES if has_save or has_pass else 0
 
@@ -93,7 +94,3 @@ def _size_bytes(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _is_due(step: int, every_steps: int) -> bool:
-    return every_steps > 0 and step % every_steps == 0

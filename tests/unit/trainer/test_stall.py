@@ -9,6 +9,7 @@ from tests.support.jobs import small_job
 from diffusionforce.trainer import patience
 from diffusionforce.trainer.stall import LOOK_S, StallWatch
 from diffusionforce.wire import Checkpoint, HeldOut, Message, Paused, Planned, Preparing, Sample, Stalled, Step, Warn
+from diffusionforce.wire.stages import STAGE_WORDS
 
 
 class Watched:
@@ -166,4 +167,4 @@ def test_an_engine_that_asks_for_requests_is_alive_and_warnings_of_others_are_no
 
 def test_every_stage_has_a_time_and_words():
     stages = set(get_args(Preparing.model_fields["stage"].annotation))
-    assert stages == patience._STAGES.keys() == patience._STAGES_S.keys()
+    assert stages == STAGE_WORDS.keys() == patience._STAGES_S.keys()

@@ -35,20 +35,13 @@ from diffusionforce.wire import (
     Stopped,
     Warn,
 )
+from diffusionforce.wire.stages import STAGE_WORDS
 
 Phase: TypeAlias = Literal[
     "starting", "preparing", "training", "sampling", "measuring", "finishing", "paused", "stopping", "ended"
 ]
 LOG_LINES = 2000
 RECENT_STEPS = 20
-_STAGES = {
-    "model": "Loading the model",
-    "text": "Reading captions",
-    "pictures": "Preparing pictures",
-    "samples": "Drawing previews",
-    "held_out": "Measuring the held-out loss",
-}
-
 _PHASES: dict[str, Phase] = {"samples": "sampling", "held_out": "measuring"}
 
 
@@ -221,7 +214,7 @@ class RunModel:
         if self.is_paused or self.pause_asked:
             return "Paused" if self.is_paused else "Pausing after this step"
         if self.preparing is not None:
-            return f"{_STAGES[self.preparing.stage]} {_of(self.preparing)}".strip()
+            return f"{STAGE_WORDS[self.preparing.stage]} {_of(self.preparing)}".strip()
         return self.phase.capitalize()
 
     @property

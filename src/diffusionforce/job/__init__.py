@@ -18,7 +18,7 @@ from diffusionforce.job.home import data_dir, own_profiles_dir
 from diffusionforce.job.job import Job
 from diffusionforce.job.profile import SCHEMA_VERSION, Profile
 from diffusionforce.job.toml import loaded_toml, parsed_toml
-from diffusionforce.job.whole_files import PART_SUFFIX, write_whole
+from diffusionforce.job.whole_files import PART_SUFFIX, neighbour_of, write_whole
 
 __all__ = [
     "PART_SUFFIX",
@@ -32,6 +32,7 @@ __all__ = [
     "expanded",
     "find_profile",
     "loaded_toml",
+    "neighbour_of",
     "own_profiles",
     "own_profiles_dir",
     "parsed_toml",

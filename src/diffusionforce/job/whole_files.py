@@ -18,14 +18,18 @@ _REPLACE_TRIES = 20
 _REPLACE_WAIT_S = 0.01
 
 
+def neighbour_of(path: Path) -> Path:
+    """A name beside a file or folder for what is not whole yet, one of its own for every writer."""
+    return path.with_name(f"{path.name}.{secrets.token_hex(4)}{PART_SUFFIX}")
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file by way of a neighbour that takes its place: readers see the old or the new one, never a piece.
 
     Raises:
         OSError: The disk refuses; the old file is still there. The error names the file, not its neighbour.
     """
-    # A name of its own: two processes that write the same file must not share the neighbour.
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}{PART_SUFFIX}")
+    beside = neighbour_of(path)
     try:
         with beside.open("xb") as file:
             file.write(content)

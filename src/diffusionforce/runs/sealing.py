@@ -8,13 +8,12 @@ is added last, and the neighbour takes its name in one move.
 import contextlib
 import hashlib
 import os
-import secrets
 import shutil
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
 from diffusionforce.errors import RunFolderError
-from diffusionforce.job import PART_SUFFIX
+from diffusionforce.job import neighbour_of
 from diffusionforce.runs.checkpoints import (
     MANIFEST,
     CheckpointFile,
@@ -58,7 +57,7 @@ def new_checkpoint(
     Raises:
         UserError: The disk is full, refuses, or gives back something else.
     """
-    folder = target.with_name(f"{target.name}.{secrets.token_hex(4)}{PART_SUFFIX}")
+    folder = neighbour_of(target)
     try:
         folder.mkdir(parents=True)
         yield folder
@@ -72,7 +71,7 @@ def new_checkpoint(
 
 def remove_checkpoint(folder: Path) -> None:
     """Remove a checkpoint, in one move as far as anybody can see; a disk that refuses keeps it."""
-    gone = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}{PART_SUFFIX}")
+    gone = neighbour_of(folder)
     with contextlib.suppress(OSError):
         folder.rename(gone)
         shutil.rmtree(gone, ignore_errors=True)

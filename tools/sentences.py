@@ -18,12 +18,12 @@ import translations
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "diffusionforce"
 IN_THE_WINDOW = (
     "gui/dataset_desk.py",
-    "gui/dataset_reading.py",
     "gui/model/again.py",
     "gui/model/comparison.py",
     "gui/model/dataset_library.py",
     "gui/model/dataset_row.py",
     "gui/model/dataset_table.py",
+    "gui/model/dataset_title.py",
     "gui/model/dataset_words.py",
     "gui/model/devices.py",
     "gui/model/engine_state.py",

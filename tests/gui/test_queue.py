@@ -51,7 +51,7 @@ def test_two_queued_runs_start_one_after_the_other(
     page = page_of(window)
     qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not waiting(window), timeout=WAIT_MS)
-    qtbot.waitUntil(lambda: window.session is not None and window.session.title == "second", timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.title == "second · loranne", timeout=WAIT_MS)
     qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
     states = [folder.read_state() for folder in list_runs(runs_root())]
     assert sorted((state.title, state.state) for state in states) == [("first", "done"), ("second", "done")]
@@ -71,7 +71,7 @@ def test_a_killed_run_does_not_keep_the_next_from_starting(
     session.child.kill()
     qtbot.waitUntil(lambda: window.session is not session, timeout=WAIT_MS)
     after = window.session
-    assert after is not None and after.title == "next"
+    assert after is not None and after.title == "next · loranne"
     qtbot.waitUntil(lambda: after.is_over, timeout=WAIT_MS)
     assert after.model.outcome is not None and after.model.outcome.kind == "done"
     assert {folder.read_state().state for folder in list_runs(runs_root())} == {"crashed", "done"}
@@ -113,7 +113,7 @@ def test_runs_are_reordered_and_removed_with_the_keyboard(window: Window, qtbot:
     page = page_of(window)
     qtbot.keyClick(page.waiting_rows[2].handle, Qt.Key.Key_Up)
     assert waiting(window) == ["a", "c", "b"]
-    assert [row.name.text() for row in page.waiting_rows] == ["a", "c", "b"]
+    assert [row.name.text() for row in page.waiting_rows] == [f"{title} · loranne" for title in "acb"]
     page.waiting_rows[0].handle.moved.emit(5)
     assert waiting(window) == ["c", "b", "a"]
     window.queue.remove(page.waiting_rows[0].run.key)
@@ -163,7 +163,7 @@ def test_a_run_gets_a_name_and_notes_that_stay(two_runs: Window, qtbot: QtBot):
     editor.notes.setPlainText("better skin\nworse hands")
     qtbot.keyClick(editor.name, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: page.past_rows[0].name.text() == "Second try", timeout=WAIT_MS)
-    assert page.past_rows[0].note.text().endswith("better skin worse hands")
+    assert "better skin worse hands · loranne" in page.past_rows[0].note.text()
     assert not page.care.isVisible()
     assert long_title(row.run.root, None).startswith("Second try · 2 Jan")
     entry(page.past_rows[0], "Name and notes").trigger()
@@ -218,7 +218,7 @@ def test_a_run_that_another_waits_to_go_on_from_is_not_deleted(two_runs: Window,
     two_runs.queue.add(renamed(job, "goes on").model_copy(update={"resume": root / "checkpoints" / "a-state"}))
     entry(page.past_rows[0], "Delete").trigger()
     (banner,) = page.care.findChildren(Banner)
-    assert banner.title.text().endswith("is needed: goes on waits to go on from it.")
+    assert banner.title.text().endswith("is needed: goes on · loranne waits to go on from it.")
     assert root.is_dir()
 
 
@@ -253,7 +253,7 @@ def test_a_run_that_saved_its_state_goes_on_at_once_or_after_the_one_that_goes_o
     assert queued.job.resume == state and queued.job.run_dir.parent == runs_root()
     assert "continues from step 100" in page.waiting_rows[0].note.text()
     (banner,) = page.care.findChildren(Banner)
-    assert banner.title.text() == "Pocket demo waits in the queue and continues from step 100."
+    assert banner.title.text() == "Pocket demo · loranne waits in the queue and continues from step 100."
 
 
 def test_a_run_of_a_terminal_appears_moves_and_ends_while_the_page_is_open(two_runs: Window, qtbot: QtBot):

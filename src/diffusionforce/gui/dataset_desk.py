@@ -13,10 +13,10 @@ from PySide6.QtCore import QObject, Signal
 from diffusionforce.datasets.records import FileFinding
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.errors import UserError
-from diffusionforce.gui import background, dataset_reading
+from diffusionforce.gui import background
 from diffusionforce.gui.dataset_check import DatasetCheck
 from diffusionforce.gui.dataset_files import Opened, Outbox, TakenIn, list_files, take_in
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import dataset_title, words
 from diffusionforce.gui.model.caption_book import CaptionBook, Change
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
@@ -67,7 +67,7 @@ class DatasetDesk(QObject):
     @property
     def title(self) -> str:
         """Its name for people."""
-        return dataset_reading.title(self.choice) if self.is_read_only else self.library.title(self.choice)
+        return dataset_title.choice_title(self.choice) if self.is_read_only else self.library.title(self.choice)
 
     @property
     def is_read_only(self) -> bool:

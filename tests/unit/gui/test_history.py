@@ -50,9 +50,10 @@ def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
     assert run.can_resume
     assert [history.state_words(state) for state in run.states] == ["Resume from step 100"]
     assert run.facts() == "step 120 of 300"
-    assert run.dataset_dir == recorded.job(folder.root).dataset_dir
+    assert (run.name, run.dataset) == ("Pocket demo · loranne", "loranne")
+    assert run.settings == "rank 16 · 256 px · 300 steps"
     folder.job_path.unlink()
-    assert history.read_history(tmp_path / "runs")[0].dataset_dir is None
+    assert history.read_history(tmp_path / "runs")[0].name == "Pocket demo"
 
 
 def test_a_run_is_shown_by_the_first_prompt_of_its_newest_previews(tmp_path: Path):

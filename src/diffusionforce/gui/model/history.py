@@ -10,7 +10,9 @@ from pathlib import Path
 
 from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.gui.model import words
-from diffusionforce.gui.model.run_title import day_and_time
+from diffusionforce.gui.model.dataset_title import folder_title
+from diffusionforce.gui.model.plan_words import short_facts
+from diffusionforce.gui.model.run_title import day_and_time, job_title
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs
 from diffusionforce.runs.labels import LABEL_NAME, NO_LABEL, RunLabel, read_label
@@ -30,7 +32,9 @@ class PastRun:
         picture: Its newest sample of the first prompt, None where there is none.
         states: The whole checkpoints that it saved, from which there is something left to do, the farthest
             first.
-        dataset_dir: What it learned from, None where that cannot be read any more.
+        title: What it is called where the user gave it no name; empty leaves the name of its profile.
+        dataset: Name of what it learned from; empty where that cannot be read any more.
+        settings: The settings that people check, in a line; empty where they cannot be read.
         label: The name and the notes that the user gave it.
         seen: What its files looked like when it was read, by which a change is noticed.
     """
@@ -38,8 +42,10 @@ class PastRun:
     root: Path
     state: RunState
     picture: Path | None
+    title: str = ""
     states: tuple[SavedState, ...] = ()
-    dataset_dir: Path | None = None
+    dataset: str = ""
+    settings: str = ""
     label: RunLabel = NO_LABEL
     seen: tuple[tuple[int, int] | None, ...] = field(default=(), compare=False)
 
@@ -50,8 +56,8 @@ class PastRun:
 
     @property
     def name(self) -> str:
-        """What it is called: by the user, or by its profile."""
-        return self.label.name or self.state.title
+        """What it is called."""
+        return self.label.name or self.title or self.state.title
 
     @property
     def can_resume(self) -> bool:
@@ -136,15 +142,17 @@ def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> Pa
         return None
     paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
     samples = [path for path in paths if path.suffix.lower() in PICTURES]
-    dataset_dir = None
+    job = None
     with contextlib.suppress(UserError):
-        dataset_dir = read_job(folder.job_path).dataset_dir
+        job = read_job(folder.job_path)
     return PastRun(
         root=folder.root,
         state=state,
         picture=max(samples, key=_newest_of_first_prompt, default=None),
         states=tuple(saved for saved in folder.states() if saved.step < state.num_steps),
-        dataset_dir=dataset_dir,
+        title="" if job is None else job_title(job),
+        dataset="" if job is None else folder_title(job.dataset_dir),
+        settings="" if job is None else short_facts(job.profile),
         label=read_label(folder.root),
         seen=seen,
     )

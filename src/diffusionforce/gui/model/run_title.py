@@ -1,25 +1,34 @@
-"""What a run is called: people name it by profile and time, or by the folder that they chose."""
+"""What a run is called: by the user, or by its profile and what it is trained on, or by the folder that was chosen.
+
+A profile alone tells nobody which run is meant, once there are two of it.
+"""
 
 import re
 from datetime import datetime
 from pathlib import Path
 
+from diffusionforce.gui.model.dataset_title import subject
 from diffusionforce.job import Job
 from diffusionforce.runs.labels import read_label
 
 _MADE_BY_US = re.compile(r"(\d{4}-\d{2}-\d{2}-\d{6})-.+")
 
 
+def job_title(job: Job) -> str:
+    """Return the name of a run that nobody has named: `Pocket demo · LoRAnne`."""
+    return f"{job.profile.title} · {subject(job.dataset_dir)}"
+
+
 def run_title(root: Path, job: Job | None) -> str:
-    """Return the name of a run: what the user called it, or its folder, else the title of the profile."""
+    """Return the name of a run: what the user called it, or its folder, else its profile and its dataset."""
     name = read_label(root).name
     if name:
         return name
-    return job.profile.title if job is not None and started(root) is not None else root.name
+    return job_title(job) if job is not None and started(root) is not None else root.name
 
 
 def long_title(root: Path, job: Job | None) -> str:
-    """Return a name that tells two runs of one profile apart."""
+    """Return a name that tells two runs of one profile and dataset apart."""
     moment = started(root)
     title = run_title(root, job)
     return title if moment is None or title == root.name else f"{title} · {day_and_time(moment)}"

@@ -12,8 +12,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from diffusionforce.gui import dataset_reading
 from diffusionforce.gui.dataset_desk import DatasetDesk
+from diffusionforce.gui.model import dataset_title
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import FindingLine
 from diffusionforce.gui.pages.datasets_dropping import dropped_folders
@@ -125,7 +125,7 @@ class DatasetsPage(Page):
         if not self.desk.choice:
             own = [entry.choice for entry in self.library.own]
             last = self._preferences.dataset
-            choice = last or next(iter([*own, *dataset_reading.demo_choices()]), "")
+            choice = last or next(iter([*own, *dataset_title.demo_choices()]), "")
             if choice:
                 self.choose(choice)
         self.list.show_choice(self.desk.choice)
@@ -145,7 +145,7 @@ class DatasetsPage(Page):
         self.library.remove(choice)
         self._preferences.forget_folder(choice)
         if choice == self.desk.choice:
-            self.choose(next(iter([entry.choice for entry in self.library.own] + dataset_reading.demo_choices()), ""))
+            self.choose(next(iter([entry.choice for entry in self.library.own] + dataset_title.demo_choices()), ""))
         self.list.show_choice(self.desk.choice)
 
     def _on_opened(self) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFileDialog, QFrame, QMenu, QVBoxLayout
 
-from diffusionforce.gui import dataset_reading
+from diffusionforce.gui.model import dataset_title
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.thumbnails import Thumbnails
@@ -48,7 +48,7 @@ class DatasetList(QFrame):
         clear(self._names)
         self._items = {}
         groups = (
-            ("WITH THE APP", [self._library.entry(choice) for choice in dataset_reading.demo_choices()]),
+            ("WITH THE APP", [self._library.entry(choice) for choice in dataset_title.demo_choices()]),
             (noted("MINE"), self._library.own),
         )
         for title, entries in reversed(groups):
@@ -58,7 +58,7 @@ class DatasetList(QFrame):
                 self._names.addWidget(label)
             for entry in entries:
                 name = (
-                    dataset_reading.title(entry.choice)
+                    dataset_title.choice_title(entry.choice)
                     if entry.choice.startswith("demo:")
                     else self._library.title(entry.choice)
                 )

@@ -14,6 +14,7 @@ from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder, list_runs, runs_root
 
 WIDTH_PX = 210
+LIVE = " · live"
 
 
 class RunPicker(QComboBox):
@@ -43,7 +44,7 @@ class RunPicker(QComboBox):
     def _list(self, others: list[tuple[Path, str]]) -> None:
         known: dict[Path, str] = {}
         if self._current is not None:
-            live = "" if self._current.is_over else " · live"
+            live = "" if self._current.is_over else LIVE
             known[self._current.root] = f"{self._current.long_title}{live}"
         for root, title in others:
             known.setdefault(root, title)
@@ -52,8 +53,9 @@ class RunPicker(QComboBox):
         self.clear()
         for root, title in known.items():
             # The name is the user's; what follows is the time, in words.
-            name, mark, rest = title.partition(" · ")
-            self.addItem(f"{name}{mark}{tr(rest)}", str(root))
+            live = title.endswith(LIVE)
+            name, mark, rest = title.removesuffix(LIVE).rpartition(" · ")
+            self.addItem(f"{name}{mark}{tr(rest)}{tr(LIVE) if live else ''}", str(root))
         if self._shown is not None:
             self.setCurrentIndex(list(known).index(self._shown.root))
         self.setVisible(self.count() > 0)

@@ -15,6 +15,7 @@ from diffusionforce.gui.model import history, words
 from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.model.language import noted, tr
+from diffusionforce.gui.model.run_title import job_title
 from diffusionforce.gui.pages.compare_runs import CompareRunsPane
 from diffusionforce.gui.pages.history_care import RunCare
 from diffusionforce.gui.pages.history_rows import CurrentRow, PastRow, WaitingRow, open_folder
@@ -243,7 +244,7 @@ class HistoryPage(Page):
     def _add_waiting(self, waiting: tuple[QueuedRun, ...], going: RunSession | None) -> None:
         times, now = self._times(waiting, going), datetime.now()
         for run, time in zip(waiting, times, strict=True):
-            key, title = run.key, run.job.profile.title
+            key, title = run.key, job_title(run.job)
             step = history.resume_step(run.job, self._past)
             goes_on = history.resume_words(step) if step else ""
             line = WaitingRow(run, self._store, compact=self.compact, times=time.words(now), goes_on=goes_on)
@@ -318,7 +319,7 @@ class HistoryPage(Page):
         """Return the name of a run that waits to go on from another, empty if none does."""
         for job in (run.job for run in self._desk.runs):
             if job.resume is not None and job.resume.is_relative_to(root):
-                return job.profile.title
+                return job_title(job)
         return ""
 
     def _hide(self, root: Path) -> None:

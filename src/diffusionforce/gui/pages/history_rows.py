@@ -7,11 +7,11 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
-from diffusionforce.gui.dataset_reading import folder_title
 from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.model.language import current, tr
 from diffusionforce.gui.model.plan_words import short_facts
 from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.model.run_title import job_title
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.bars import ProgressBar
 from diffusionforce.gui.widgets.buttons import Button
@@ -112,7 +112,7 @@ class CurrentRow(RunRow):
     def show_model(self, title: str, model: RunModel) -> None:
         """Show where it is."""
         self.name.set_text(title)
-        self.note.set_text(folder_title(model.job.dataset_dir) if model.job is not None else "")
+        self.note.set_text(tr(short_facts(model.job.profile)) if model.job is not None else "")
         tone, icon = ("warn", "pause") if model.is_paused else ("ok", "play") if model.step else ("info", "clock")
         word = "Paused" if model.is_paused else "Training" if model.step else "Starting"
         self.chip.set(word, tone, icon)
@@ -134,13 +134,13 @@ class WaitingRow(RunRow):
     """
 
     def __init__(self, run: QueuedRun, store: PictureStore, *, compact: bool, times: str, goes_on: str = "") -> None:
-        title = run.job.profile.title
+        title = job_title(run.job)
         self.handle = DragHandle(title)
         super().__init__(store, compact=compact, lead=self.handle)
         self.run = run
         self.setAccessibleName(f"Waiting: {title}")
         self.name.set_text(title)
-        parts = [folder_title(run.job.dataset_dir), tr(goes_on), tr(short_facts(run.job.profile))]
+        parts = [tr(goes_on), tr(short_facts(run.job.profile))]
         self.note.set_text(" · ".join(part for part in parts if part))
         self.facts.set_text(tr(times))
 
@@ -154,9 +154,9 @@ class PastRow(RunRow):
         self.run = run
         state = run.state
         self.name.set_text(run.name)
-        name = folder_title(run.dataset_dir) if run.dataset_dir is not None else run.root.name
         notes = " ".join(run.label.notes.split())
-        self.note.set_text(f"{tr(run.when)} · {name}" + (f" · {notes}" if notes else ""))
+        dataset = run.dataset if run.label.name else ""
+        self.note.set_text(" · ".join(part for part in (tr(run.when), notes, dataset, tr(run.settings)) if part))
         if notes:
             self.note.setToolTip(run.label.notes)
         self.chip.set(*LOOKS[state.state])

@@ -3,10 +3,10 @@
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
-from diffusionforce.gui.dataset_reading import folder_title
+from diffusionforce.gui.model.dataset_title import folder_title
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_model import RunModel
-from diffusionforce.gui.model.run_title import day_and_time, started
+from diffusionforce.gui.model.run_title import day_and_time, job_title, started
 from diffusionforce.gui.pages.page import Header
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.buttons import Button
@@ -53,10 +53,12 @@ class RunHeader(Header):
         """Show what a run is, and what can be asked of it now."""
         model = session.model
         moment = started(session.root)
-        dataset = folder_title(model.job.dataset_dir) if model.job else ""
+        title = session.title
+        # Which says what is trained on, unless the user named the run.
+        dataset = folder_title(model.job.dataset_dir) if model.job and title != job_title(model.job) else ""
         onward = tr("continues from step {step}").format(step=f"{model.begun_at:,}") if model.begun_at else ""
         facts = [tr(day_and_time(moment)) if moment else "", onward, dataset, tr(model.devices.sentence())]
-        self.set_title(session.title, " · ".join(fact for fact in facts if fact))
+        self.set_title(title, " · ".join(fact for fact in facts if fact))
         tone, icon = CHIP_LOOKS.get(model.phase, ("info", "clock"))
         if model.outcome is not None:
             tone, icon = END_LOOKS[model.outcome.tone]

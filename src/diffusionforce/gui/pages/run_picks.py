@@ -6,8 +6,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import dataset_reading
-from diffusionforce.gui.model import plan_words, words
+from diffusionforce.gui.model import dataset_title, plan_words, words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.profile_list import in_order
@@ -64,7 +63,7 @@ class RunPicks(QWidget):
         self.output.show_choice(tr(name), place)
 
     def _show_dataset(self) -> None:
-        plan, name = self._plan, dataset_reading.title(self._plan.dataset_name)
+        plan, name = self._plan, dataset_title.choice_title(self._plan.dataset_name)
         if not plan.dataset_name:
             self.dataset.show_choice("", "a folder of pictures, each with a caption")
         elif plan.dataset_problem is not None:
@@ -92,8 +91,8 @@ class RunPicks(QWidget):
     def _fill_datasets(self) -> None:
         menu = self.dataset.menu
         menu.clear()
-        for choice in dataset_reading.demo_choices():
-            action = menu.addAction(dataset_reading.title(choice))
+        for choice in dataset_title.demo_choices():
+            action = menu.addAction(dataset_title.choice_title(choice))
             action.triggered.connect(lambda _=False, c=choice: self.dataset_chosen.emit(c))
         recent = [path for path in self._preferences.recent_datasets if Path(path).is_dir()]
         if recent:

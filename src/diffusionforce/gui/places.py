@@ -37,6 +37,7 @@ def _run(window: "Window") -> "RunPlace":
     place.enqueue_asked.connect(window.enqueue)
     place.gallery_asked.connect(window.show_gallery)
     place.run_asked.connect(window.show_run)
+    place.open_asked.connect(window.open_run)
     place.plan.standing_changed.connect(window.show_line)
     place.currentChanged.connect(window.show_line)
     if window.watch.report is not None:

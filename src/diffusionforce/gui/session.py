@@ -10,13 +10,12 @@ from diffusionforce.errors import ProfileError, RunFolderError, UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.child import TrainerChild
 from diffusionforce.gui.follower import RunFollower
-from diffusionforce.gui.model import outcome
+from diffusionforce.gui.model import outcome, run_chain
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import long_title, run_title
 from diffusionforce.job import Job, read_job, write_job
 from diffusionforce.runs import RunFolder, claimed_run_dir, runs_root
-from diffusionforce.runs.checkpoints import step_of
 from diffusionforce.runs.log import last_words
 from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message
 
@@ -90,6 +89,7 @@ class RunSession(QObject):
         child.log_received.connect(session._on_log)
         child.ended.connect(session._on_ended)
         session._child = child
+        session._read_earlier()
         child.start(job_file, command=command)
         return session
 
@@ -115,8 +115,19 @@ class RunSession(QObject):
         follower.caught_up.connect(session._on_caught_up)
         follower.ended.connect(session._on_ended)
         session._follower = follower
+        session._read_earlier()
         follower.start()
         return session
+
+    def _read_earlier(self) -> None:
+        """Read what there was before the first step of a run that goes on from another."""
+        job = self.model.job
+        if job is not None and job.resume is not None:
+            background.run(self, lambda: run_chain.earlier_runs(job), done=self._take_earlier, failed=lambda _: None)
+
+    def _take_earlier(self, runs: list[run_chain.EarlierRun]) -> None:
+        self.model.take_earlier(runs)
+        self._touch()
 
     @property
     def is_over(self) -> bool:
@@ -250,5 +261,4 @@ class RunSession(QObject):
 
 def _model_of(job: Job | None) -> RunModel:
     """Return the model of a run of which nothing was heard yet."""
-    state = job.resume if job is not None else None
-    return RunModel(job, begun_at=0 if state is None else max(0, step_of(state)))
+    return RunModel(job, begun_at=run_chain.begun_at(job))

@@ -54,3 +54,15 @@ def test_a_second_measurement_of_a_step_replaces_the_first():
     curve.add_held_out(100, 0.6)
     assert curve.held_out == [(0, 1.0), (100, 0.6)]
     assert curve.held_out_fall == pytest.approx(0.4)
+
+
+def test_the_losses_of_the_run_before_come_first():
+    whole, resumed = LossCurve(), LossCurve()
+    for step in range(1, 11):
+        whole.add(step, 1 / step)
+    for step in range(6, 11):
+        resumed.add(step, 1 / step)
+    resumed.add_held_out(5, 0.4)
+    resumed.add_before([(step, 1 / step) for step in range(1, 6)], [(0, 0.9), (5, 0.5)])
+    assert (resumed.steps, resumed.smoothed) == (whole.steps, whole.smoothed)
+    assert resumed.held_out == [(0, 0.9), (5, 0.4)] and resumed.held_out_fall == pytest.approx(1 - 0.4 / 0.9)

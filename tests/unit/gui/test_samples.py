@@ -24,7 +24,7 @@ def test_the_places_are_there_before_the_pictures(table: SampleTable):
     assert [row.prompt for row in table.rows] == ["a cat", "LoRAnne, waving"]
     assert table.steps == [0, 100, 200]
     assert table.drawn_steps == set()
-    assert table.latest() == (0, [])
+    assert table.latest(Path("/runs/one")) == (0, [])
 
 
 def test_a_column_grows_until_every_prompt_has_its_picture(table: SampleTable):
@@ -42,9 +42,20 @@ def test_the_newest_column_may_be_half_full(table: SampleTable):
     for index in (0, 1):
         table.add(sample(0, index))
     table.add(sample(100, 0))
-    step, latest = table.latest()
+    step, latest = table.latest(Path("/runs/one"))
     assert step == 100
-    assert [path for _, path in latest] == ["samples/100-0.png"]
+    assert latest == [Path("/runs/one/samples/100-0.png"), None]
+
+
+def test_samples_of_the_run_before_stand_first_and_lie_in_its_folder(table: SampleTable):
+    own, before = Path("/runs/two"), Path("/runs/one")
+    for index in (0, 1):
+        table.add(sample(100, index))
+    table.start_column(200)
+    table.add_before([sample(step, index) for step in (0, 100) for index in (0, 1)], before)
+    assert table.steps == [0, 100, 200] and table.pending_step == 200
+    # What both made is this run's.
+    assert [table.path(own, 0, step) for step in (0, 100)] == [before / "samples/0-0.png", own / "samples/100-0.png"]
 
 
 def test_the_end_of_the_run_takes_the_empty_columns_away(table: SampleTable):

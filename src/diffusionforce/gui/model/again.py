@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from diffusionforce.gui.model import run_chain
 from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.model.run_title import day_and_time, started
 from diffusionforce.job import Job, changed, read_job
 from diffusionforce.runs import RunFolder, new_run_dir
 
@@ -45,6 +47,40 @@ class Continuation:
         return f"Continue from step {self.step:,}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Successor:
+    """The run that went on from one that ended early.
+
+    Attributes:
+        root: Its folder.
+        when: When it began, as people say it; its name where that is not known.
+    """
+
+    root: Path
+    when: str
+
+    @property
+    def words(self) -> str:
+        """For a banner."""
+        return f"It was continued in another run: {self.when}."
+
+
+def successor(model: RunModel, root: Path) -> Successor | None:
+    """Return the run that went on from one that ended early; None where none did.
+
+    Args:
+        model: The run, which has ended.
+        root: Its folder.
+    """
+    if not _ended_early(model):
+        return None
+    later = run_chain.continued_by(root)
+    if later is None:
+        return None
+    moment = started(later)
+    return Successor(root=later, when=day_and_time(moment) if moment is not None else later.name)
+
+
 def continuation(model: RunModel, root: Path) -> Continuation | None:
     """Return from where a run that ended early can go on; None where it is done, or saved no whole checkpoint.
 
@@ -52,11 +88,15 @@ def continuation(model: RunModel, root: Path) -> Continuation | None:
         model: The run, which has ended.
         root: Its folder.
     """
-    if model.outcome is None or model.outcome.kind not in {"stopped", "failed", "crashed"}:
+    if not _ended_early(model):
         return None
     states = (state for state in RunFolder(root).states() if state.step < model.num_steps)
     farthest = next(states, None)
     return None if farthest is None else Continuation(state=farthest.path, step=farthest.step)
+
+
+def _ended_early(model: RunModel) -> bool:
+    return model.outcome is not None and model.outcome.kind in {"stopped", "failed", "crashed"}
 
 
 def offers(model: RunModel) -> tuple[Offer, ...]:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model.losses import LossCurve
+from diffusionforce.gui.model.run_chain import begun_at, earlier_runs
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import long_title
 from diffusionforce.gui.model.samples import SampleTable
@@ -74,8 +75,10 @@ def read_run(root: Path, letter: str) -> ComparedRun:
         job = read_job(folder.job_path)
     except UserError:
         job = None
-    model = RunModel(job)
+    model = RunModel(job, begun_at=begun_at(job))
     model.live = False
+    if job is not None:
+        model.take_earlier(earlier_runs(job))
     for message in read_telemetry(folder):
         model.feed(message)
     return ComparedRun(

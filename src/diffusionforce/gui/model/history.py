@@ -4,7 +4,7 @@ import contextlib
 import re
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.dataset_title import folder_title
 from diffusionforce.gui.model.plan_words import short_facts
+from diffusionforce.gui.model.run_chain import has_gone_on, run_of
 from diffusionforce.gui.model.run_title import day_and_time, job_title
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs
@@ -36,6 +37,8 @@ class PastRun:
         dataset: Name of what it learned from; empty where that cannot be read any more.
         settings: The settings that people check, in a line; empty where they cannot be read.
         label: The name and the notes that the user gave it.
+        continues: The run that it goes on from, None for one that began anew.
+        continued: When the run began that goes on from this one, as people say it; empty where none does.
         seen: What its files looked like when it was read, by which a change is noticed.
     """
 
@@ -47,6 +50,8 @@ class PastRun:
     dataset: str = ""
     settings: str = ""
     label: RunLabel = NO_LABEL
+    continues: Path | None = None
+    continued: str = ""
     seen: tuple[tuple[int, int] | None, ...] = field(default=(), compare=False)
 
     @property
@@ -62,7 +67,7 @@ class PastRun:
     @property
     def can_resume(self) -> bool:
         """Whether another run can go on where this one ended."""
-        return bool(self.states) and self.state.state not in {"running", "done"}
+        return bool(self.states) and not self.continued and self.state.state not in {"running", "done"}
 
     @property
     def seconds(self) -> float | None:
@@ -91,6 +96,8 @@ class PastRun:
             return " · ".join(parts)
         if self.is_going:
             return f"{steps} · started elsewhere"
+        if self.continued:
+            return f"{steps} · continued {self.continued}"
         return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
 
 
@@ -117,7 +124,18 @@ def read_history(root: Path, known: Sequence[PastRun] = ()) -> list[PastRun]:
             run = _read_run(folder, seen)
         if run is not None:
             found.append(run)
-    return found
+    return _chained(found)
+
+
+def _chained(runs: list[PastRun]) -> list[PastRun]:
+    """Return runs, the newest first, that know which run went on from them."""
+    went_on = [run for run in runs if has_gone_on(run.state.state, step=run.state.step)]
+    later = {run.continues: run.when for run in reversed(went_on) if run.continues is not None}
+    chained: list[PastRun] = []
+    for run in runs:
+        continued = later.get(run.root, "")
+        chained.append(run if run.continued == continued else replace(run, continued=continued))
+    return chained
 
 
 def _look(folder: RunFolder) -> tuple[tuple[int, int] | None, ...]:
@@ -154,6 +172,7 @@ def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> Pa
         dataset="" if job is None else folder_title(job.dataset_dir),
         settings="" if job is None else short_facts(job.profile),
         label=read_label(folder.root),
+        continues=None if job is None or job.resume is None else run_of(job.resume),
         seen=seen,
     )
 

@@ -1,6 +1,7 @@
 """The loss of a run: each step, smoothed, over the last steps, and on the held-out pictures."""
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 SMOOTHING = 0.06
@@ -36,6 +37,16 @@ class LossCurve:
         self.steps.append(step)
         self.raw.append(loss)
         self.smoothed.append(self._mean / self._weight if self._weight else math.nan)
+
+    def add_before(self, losses: Sequence[tuple[int, float]], held_out: Sequence[tuple[int, float]]) -> None:
+        """Take the losses of the runs that this one goes on from, which come before its own."""
+        own, own_held_out = list(zip(self.steps, self.raw, strict=True)), self.held_out
+        self.steps, self.raw, self.smoothed, self.held_out = [], [], [], []
+        self._mean, self._weight = 0.0, 0.0
+        for step, loss in [*losses, *own]:
+            self.add(step, loss)
+        for step, loss in [*held_out, *own_held_out]:
+            self.add_held_out(step, loss)
 
     def add_held_out(self, step: int, loss: float) -> None:
         """Take a held-out loss; a second one for the same step replaces the first."""

@@ -6,7 +6,7 @@ The model is fed in the order of the stream and asked whenever the window paints
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from diffusionforce.gui.model import outcome, words
 from diffusionforce.gui.model.devices import DeviceList
 from diffusionforce.gui.model.losses import LossCurve
 from diffusionforce.gui.model.outcome import Outcome
+from diffusionforce.gui.model.run_chain import EarlierRun
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.job import Job
 from diffusionforce.wire import (
@@ -94,6 +95,9 @@ class RunModel:
         self.stall: Stalled | None = None
         """That the run makes no progress, while it makes none."""
         self.steps_s = 0.0
+        """What the steps of this run took together."""
+        self.earlier_s = 0.0
+        """The same of the runs that it goes on from."""
         self._recent_s: deque[float] = deque(maxlen=RECENT_STEPS)
         self.prompts = job.profile.samples.prompts if job is not None else ()
         """Of the samples to come."""
@@ -153,6 +157,15 @@ class RunModel:
             self.preparing = self.pause = self.stall = None
             self.samples.finish()
             self.write_log(f"{result.title}. {result.sentence}")
+
+    def take_earlier(self, runs: Sequence[EarlierRun]) -> None:
+        """Take what there was before the first step of this run, the first run of its chain first."""
+        losses = [pair for run in runs for pair in run.losses]
+        held_out = [pair for run in runs for pair in run.held_out]
+        self.losses.add_before(losses, held_out)
+        for run in runs:
+            self.samples.add_before(run.samples, run.root)
+        self.earlier_s = sum(run.steps_s for run in runs)
 
     @property
     def trouble(self) -> Paused | Stalled | None:

@@ -6,6 +6,7 @@ is counted along and not worked out anew.
 
 import bisect
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -48,6 +49,7 @@ class SampleTable:
         self._due: tuple[int, ...] = ()
         self._drawn: Counter[int] = Counter()
         self._expected: dict[int, int] = {}
+        self._roots: dict[int, Path] = {}
         self._steps: list[int] = []
         self._done: list[int] = []
         self._known_revision = -1
@@ -70,6 +72,20 @@ class SampleTable:
         complete = self._drawn[sample.step] >= sample.num_prompts
         self._pending_step = None if complete else sample.step
         self.revision += 1
+
+    def add_before(self, samples: Iterable[Sample], root: Path) -> None:
+        """Take the samples of a run that this one goes on from.
+
+        Args:
+            samples: Of steps that this run does not make again.
+            root: The folder of that run.
+        """
+        pending, own = self._pending_step, set(self._drawn)
+        for sample in samples:
+            if sample.step not in own:
+                self._roots[sample.step] = root
+                self.add(sample)
+        self._pending_step = pending
 
     def start_column(self, step: int) -> None:
         """Note that samples of a step are being made."""
@@ -124,12 +140,18 @@ class SampleTable:
         """Return how many samples of a step there are, and how many there will be."""
         return self._drawn[step], self._expected.get(step, len(self.rows))
 
-    def latest(self) -> tuple[int, list[tuple[SampleRow, str]]]:
-        """Return the newest step that has samples, and those: rows with their paths."""
+    def latest(self, root: Path) -> tuple[int, list[Path | None]]:
+        """Return the newest step that has samples, and their files by row; None where one is still to come.
+
+        Args:
+            root: The run folder.
+        """
         if not self._drawn:
             return 0, []
         step = self.last_drawn_step
-        return step, [(row, row.paths[step]) for row in self.rows if step in row.paths]
+        is_growing = self._pending_step == step
+        paths = [self.path(root, index, step) for index in range(len(self.rows))]
+        return step, [path for path in paths if path is not None or is_growing]
 
     def lacks_trigger(self, row: SampleRow) -> bool:
         """Tell whether a prompt leaves the trigger word out, so that its pictures show what leaks."""
@@ -143,11 +165,11 @@ class SampleTable:
         return self.rows[row].paths.get(steps[column], "")
 
     def path(self, root: Path, row: int, step: int) -> Path | None:
-        """Return the file of one sample, None when there is none. A path that leaves the run folder is refused."""
+        """Return the file of one sample of a run, None when there is none. A path that leaves its folder is refused."""
         if not 0 <= row < len(self.rows):
             return None
         relative = self.rows[row].paths.get(step)
-        return _inside(root, relative) if relative else None
+        return _inside(self._roots.get(step, root), relative) if relative else None
 
     def _is_done(self, step: int) -> bool:
         number, expected = self.progress(step)

@@ -231,8 +231,8 @@ class HistoryPage(Page):
         return history.waiting_times([run.job for run in waiting], self._past, busy_s=busy_s, waits_for=waits_for)
 
     def _current_row(self, going: RunSession) -> CurrentRow:
-        _, latest = going.model.samples.latest()
-        picture = going.root / latest[0][1] if latest else None
+        _, latest = going.model.samples.latest(going.root)
+        picture = next(iter(latest), None)
         line = CurrentRow(self._store, compact=self.compact, picture=picture)
         line.add_button(noted("Open"), "", going.title, lambda: self.open_asked.emit(going.root))
         entries = [("Gallery", lambda: self.gallery_asked.emit(going.root))]

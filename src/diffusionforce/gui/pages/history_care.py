@@ -33,7 +33,7 @@ class LabelEditor(QFrame):
         self.setObjectName("bar")
         self.name, self.notes = QLineEdit(run.label.name), QPlainTextEdit(run.label.notes)
         self.name.setMaxLength(MAX_NAME)
-        self.name.setPlaceholderText((run.title or run.state.title))
+        self.name.setPlaceholderText(run.title or run.state.title)
         self.name.setAccessibleName("Name")
         self.name.returnPressed.connect(self._keep)
         self.notes.setPlaceholderText(tr("What was tried, and how it came out"))

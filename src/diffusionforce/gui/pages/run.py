@@ -26,6 +26,8 @@ class RunPlace(QStackedWidget):
     gallery_asked = Signal()
     run_asked = Signal()
     """The run that goes on is to be seen."""
+    open_asked = Signal(Path)
+    """Another run is to be seen."""
 
     def __init__(self, preferences: Preferences, store: PictureStore, *, ram_bytes: int) -> None:
         super().__init__()
@@ -51,6 +53,7 @@ class RunPlace(QStackedWidget):
             self._live.gallery_asked.connect(self.gallery_asked)
             self._live.new_run_asked.connect(self.show_plan)
             self._live.again_asked.connect(self.start_asked)
+            self._live.run_asked.connect(self.open_asked)
             self.addWidget(self._live)
         return self._live
 

@@ -151,15 +151,6 @@ class PreviewsCard(Card):
             model: The run.
             root: Its folder.
         """
-        step, latest = model.samples.latest()
-        by_row = {id(sample_row): path for sample_row, path in latest}
-        is_growing = model.samples.pending_step == step and bool(latest)
-        paths: list[Path | None] = []
-        for sample_row in model.samples.rows if latest else []:
-            relative = by_row.get(id(sample_row))
-            if relative is not None:
-                paths.append(root / relative)
-            elif is_growing:
-                paths.append(None)
-        self._grid.show_paths(paths)
+        step, latest = model.samples.latest(root)
+        self._grid.show_paths(latest)
         self._step.set_text(("before training" if step == 0 else f"step {step:,}") if latest else "")

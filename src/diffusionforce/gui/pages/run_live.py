@@ -33,6 +33,8 @@ class RunLivePage(Page):
     new_run_asked = Signal()
     again_asked = Signal(object)
     """The job of a run that is to be started again."""
+    run_asked = Signal(Path)
+    """Another run is to be seen."""
 
     def __init__(self, store: PictureStore, *, ram_bytes: int) -> None:
         super().__init__()
@@ -65,6 +67,7 @@ class RunLivePage(Page):
         notice.folder_asked.connect(lambda: self._open(self.session.root))
         notice.again_asked.connect(self._start_again)
         notice.onward_asked.connect(self._go_on)
+        notice.run_asked.connect(self.run_asked)
         notice.log_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.loss.due.connect(self.refresh)
         self.log.file_asked.connect(lambda: self._open(self.session.root / "log.txt"))

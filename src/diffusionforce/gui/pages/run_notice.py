@@ -33,6 +33,8 @@ class RunNotice(QWidget):
     """The settings to start the run again with."""
     onward_asked = Signal(object)
     """The folder of the checkpoint to go on from."""
+    run_asked = Signal(Path)
+    """Another run is to be seen, which went on from this one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,7 +191,10 @@ class RunNotice(QWidget):
         clear(self._banners)
         self._progress.hide()
         actions: list[QWidget] = []
-        onward = again.continuation(model, root) if root is not None else None
+        later = again.successor(model, root) if root is not None else None
+        onward = again.continuation(model, root) if root is not None and later is None else None
+        if later is not None:
+            actions.append(self._lead_to(later))
         if onward is not None:
             actions.append(self._offer_onward(onward))
         if model.samples.num_samples:
@@ -203,7 +208,8 @@ class RunNotice(QWidget):
             actions.append(log)
         # The sentence of a crash already names what was kept.
         files = "" if result.kind == "crashed" else self._files_words(model)
-        text = " ".join(part for part in (result.sentence, result.hint, files) if part)
+        told = (result.sentence, result.hint) if later is None else (result.sentence, later.words)
+        text = " ".join(part for part in (*told, files) if part)
         self._banners.addWidget(Banner(result.tone, result.title, text, actions=tuple(actions)))
         if result.detail:
             self._banners.addWidget(DetailCard(result))
@@ -211,6 +217,11 @@ class RunNotice(QWidget):
     def _offer_onward(self, onward: again.Continuation) -> Button:
         button = Button(onward.label, "play", kind="primary")
         button.clicked.connect(lambda: self.onward_asked.emit(onward.state))
+        return button
+
+    def _lead_to(self, later: again.Successor) -> Button:
+        button = Button("Open that run", "arrow", kind="primary")
+        button.clicked.connect(lambda: self.run_asked.emit(later.root))
         return button
 
     def _offer(self, offer: again.Offer) -> Button:

@@ -10,7 +10,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-SHIPPED = ("profiles", "demo_datasets", "vendor")
+SHIPPED = ("profiles", "demo_datasets", "vendor", "locks")
 
 
 class BuildWithShippedFolders(build_py):

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from diffusionforce.environment.locked import blocks_of
+
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / "locks"
 # PyTorch, what only its CUDA builds need (those bring it themselves), and what is for browsers only.
@@ -74,12 +76,6 @@ def resolve(*, extras: tuple[str, ...], constraints: Path | None = None) -> dict
     if output.returncode != 0:
         raise SystemExit(output.stderr)
     return {pin: block for pin, block in blocks_of(output.stdout).items() if not LEFT_OUT.search(pin)}
-
-
-def blocks_of(text: str) -> dict[str, str]:
-    """Return the requirements of a lock file with their hashes, keyed by pin and marker."""
-    blocks = re.findall(r"^[^\s#].*\n(?:[ \t].*\n)*", text, re.M)
-    return {block.partition("\\")[0].strip(): block for block in blocks}
 
 
 def _pin(name: str) -> str:

@@ -13,18 +13,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PLATFORM = sys.platform
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-# What pip, uv and the operating systems say, and what it means; the first line that matches wins.
-NO_SPACE = re.compile(r"No space left on device|Errno 28|os error 28|not enough space on the disk|os error 112", re.I)
-NO_NETWORK = re.compile(
-    r"name resolution|Name or service not known|nodename nor servname|getaddrinfo failed|dns error"
-    r"|Failed to establish a new connection|NewConnectionError|NameResolutionError|ConnectTimeout"
-    r"|Connection (?:refused|timed out|reset)|Network is unreachable|ProxyError|Read timed out"
-    r"|client error \(Connect\)",
-    re.I,
-)
-HASH_MISMATCH = re.compile(r"DO NOT MATCH THE HASHES|Hash mismatch", re.I)
+from diffusionforce.environment.failures import HASH_MISMATCH, NO_NETWORK, NO_SPACE
+
+PLATFORM = sys.platform
 
 
 class SetupError(Exception):

@@ -110,5 +110,9 @@ class DiskError(UserError):
     """Not enough free disk space, or a disk that refuses to be written."""
 
 
+class SetupError(UserError):
+    """An environment for training that cannot be built, or is not as it was built."""
+
+
 class ProtocolError(UserError):
     """A trainer process that speaks another version of the protocol than its reader."""

@@ -3,7 +3,18 @@
 import argparse
 
 import diffusionforce
-from diffusionforce.cli import checking, engine, forecasting, listing, lora, models, reporting, running, window
+from diffusionforce.cli import (
+    checking,
+    engine,
+    environment,
+    forecasting,
+    listing,
+    lora,
+    models,
+    reporting,
+    running,
+    window,
+)
 from diffusionforce.cli.arguments import add_plan_arguments
 from diffusionforce.cli.benches import BENCHES
 from diffusionforce.cli.parsing import Parser
@@ -66,6 +77,10 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="look at the machine and say what works and what to do")
     doctor.add_argument("--json", action="store_true", help="print the findings as one JSON record")
     doctor.set_defaults(execute=listing.show_rig)
+
+    environment.add_arguments(
+        commands.add_parser("env", help="build the environment for training", description=environment.DESCRIPTION)
+    )
 
     engine.add_arguments(commands.add_parser("engine", help="install the engine for the real models, and look at it"))
 

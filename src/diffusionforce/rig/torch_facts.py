@@ -6,8 +6,9 @@ driver that does not match). Neither must happen to the window or the command li
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
+
+from diffusionforce.wire.interpreter import child_python
 
 _QUESTION = """
 import json, torch
@@ -40,16 +41,17 @@ class TorchFacts:
     failure: str = ""
 
 
-def torch_facts(*, timeout_s: float = 60.0, python: str = sys.executable) -> TorchFacts:
+def torch_facts(*, timeout_s: float = 60.0, python: str | None = None) -> TorchFacts:
     """Ask PyTorch what it can do, in a child process.
 
     Args:
         timeout_s: How long the child may take.
-        python: Interpreter whose PyTorch is asked.
+        python: Interpreter whose PyTorch is asked; None asks the one that our children have.
     """
+    python = python or child_python()
     try:
         child = subprocess.run(
-            [python, "-c", _QUESTION],
+            [python, "-X", "utf8", "-c", _QUESTION],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

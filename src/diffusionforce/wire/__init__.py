@@ -8,6 +8,7 @@ from diffusionforce.wire.child import (
     interrupts_held_back,
     let_interrupts_through,
     module_command,
+    own_command,
 )
 from diffusionforce.wire.messages import (
     PROTOCOL_VERSION,
@@ -79,6 +80,7 @@ __all__ = [
     "interrupts_held_back",
     "let_interrupts_through",
     "module_command",
+    "own_command",
     "readable",
     "require_protocol",
     "to_json",

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Generator
 from pathlib import Path
 
+from diffusionforce.wire.interpreter import child_python, own_python
+
 PASSING_JOB_NAME = "passing.job.toml"
 """A job file of this name exists to be handed over: the trainer deletes it, and its folder, once it has read it."""
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
-    """Return the command line of a process that runs a module of ours.
+    """Return the command line of a process that runs a module of ours, where there is PyTorch if it is anywhere.
 
     `-P` keeps a `random.py` in the folder from which the user starts us out of the import path. A process that
     crashes says on its standard error where it was.
@@ -21,7 +23,21 @@ def module_command(module: str, *arguments: str) -> list[str]:
         module: The module, with its package.
         arguments: Its arguments.
     """
-    return [sys.executable, "-P", "-X", "utf8", "-X", "faulthandler", "-m", module, *arguments]
+    return _command(child_python(), module, *arguments)
+
+
+def own_command(module: str, *arguments: str) -> list[str]:
+    """Return the command line of a process that runs a module of ours in our own Python.
+
+    Args:
+        module: The module, with its package. It builds what `module_command` would use, so it cannot run in there.
+        arguments: Its arguments.
+    """
+    return _command(own_python(), module, *arguments)
+
+
+def _command(python: str, module: str, *arguments: str) -> list[str]:
+    return [python, "-P", "-X", "utf8", "-X", "faulthandler", "-m", module, *arguments]
 
 
 def child_command(job_file: Path) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDERS = ("src", "profiles", "demo_datasets", "vendor")
+FOLDERS = ("src", "profiles", "demo_datasets", "vendor", "locks")
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "NOTICE")
 
 
@@ -27,6 +27,7 @@ def test_a_wheel_carries_profiles_datasets_weights_fonts_and_the_pin(tmp_path: P
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         archive.extractall(tmp_path / "installed")
+    assert {f"diffusionforce/shipped/locks/{path.name}" for path in (ROOT / "locks").iterdir()} <= names
     for pattern in ("engines/pocket/**/*.safetensors", "gui/fonts/*.otf", "gui/fonts/LICENSE.txt"):
         files = {
             f"diffusionforce/{path.relative_to(ROOT / 'src/diffusionforce').as_posix()}" for path in _ours(pattern)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -16,7 +17,6 @@ from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.run_title import job_title
-from diffusionforce.gui.pages.compare_runs import CompareRunsPane
 from diffusionforce.gui.pages.history_care import RunCare
 from diffusionforce.gui.pages.history_rows import CurrentRow, PastRow, WaitingRow, open_folder
 from diffusionforce.gui.pages.page import Header, Page
@@ -30,7 +30,10 @@ from diffusionforce.gui.widgets.notices import Empty
 from diffusionforce.job import read_job
 from diffusionforce.runs import QueuedRun, RunFolder, runs_root
 
-FIRST_SHOWN = 60
+if TYPE_CHECKING:
+    from diffusionforce.gui.pages.compare_runs import CompareRunsPane
+
+FIRST_SHOWN = 30
 LOOK_EVERY_MS = 3000
 """How often a visible page looks for runs that were started or have ended elsewhere."""
 TITLE = "Queue and history"
@@ -82,8 +85,7 @@ class HistoryPage(Page):
         self.care.changed.connect(self.shown)
         self.care.deleted.connect(self._hide)
         self.care.kept.connect(self._show_again)
-        self.pane = CompareRunsPane(store)
-        self.pane.closed.connect(self._close_pane)
+        self._pane: CompareRunsPane | None = None
         self._stack = QStackedWidget()
         self._build()
         desk.changed.connect(self._on_queue_changed)
@@ -94,13 +96,29 @@ class HistoryPage(Page):
         text = "Runs that you add to the queue wait here for their turn. Every run is kept with its previews and files."
         self._empty = Empty("queue", "No runs yet", text, actions=(start,))
         self._loading = Empty("clock", "Looking through the runs", "This takes a moment.")
-        for widget in (self._list, self._empty, self._loading, self.pane):
+        for widget in (self._list, self._empty, self._loading):
             self._stack.addWidget(widget)
         self._stack.setCurrentWidget(self._loading)
         self.body.addWidget(self.header)
         self.body.addWidget(self.care)
         self.body.addWidget(self._stack, 1)
         self._show_header()
+
+    @property
+    def pane(self) -> "CompareRunsPane":
+        """Runs side by side, built when the first ones are: most who look at the list compare none."""
+        if self._pane is None:
+            from diffusionforce.gui.pages.compare_runs import CompareRunsPane  # noqa: PLC0415 - see above.
+
+            self._pane = CompareRunsPane(self._store)
+            self._pane.closed.connect(self._close_pane)
+            self._stack.addWidget(self._pane)
+        return self._pane
+
+    @property
+    def _compares(self) -> bool:
+        """Whether runs side by side are in sight."""
+        return self._pane is not None and self._stack.currentWidget() is self._pane
 
     def show_session(self, session: RunSession | None) -> None:
         """Take the run of the window."""
@@ -147,7 +165,7 @@ class HistoryPage(Page):
         super().hideEvent(event)
 
     def _look_again(self) -> None:
-        if not self._is_reading and self._stack.currentWidget() is not self.pane:
+        if not self._is_reading and not self._compares:
             self._read(self._on_looked)
 
     def _on_looked(self, past: list[PastRun]) -> None:
@@ -196,7 +214,7 @@ class HistoryPage(Page):
         if past:
             self._rows.addWidget(Label("BEFORE", "caption"))
             self._add_past(past)
-        if self._stack.currentWidget() is not self.pane:
+        if not self._compares:
             is_empty = going is None and not waiting and not others
             shown = self._list if not is_empty else self._empty if self._is_read else self._loading
             self._stack.setCurrentWidget(shown)
@@ -204,7 +222,7 @@ class HistoryPage(Page):
 
     def _show_header(self) -> None:
         going, waiting = self._going(), self._desk.runs
-        in_pane = self._stack.currentWidget() is self.pane
+        in_pane = self._compares
         note = history.all_done_words(self._times(waiting, going), now=datetime.now())
         if waiting and self._desk.is_held:
             note = f"{history.waiting_words(len(waiting))} The queue is paused."

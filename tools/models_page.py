@@ -19,8 +19,8 @@ on this computer, `diffusionforce models download PROFILE` brings what is missin
 example for ComfyUI, are found with `diffusionforce models folder DIR`. Sizes are in units of 2^30 bytes and rough.
 
 *Trained tiny on two devices*: a model of the same classes, with small layers and random weights, was trained over two
-devices and gave the gradients that one device gives. *Run tiny*: only its forward was. *Listed*: its files, options and
-layers are known, and held against the engine's source; nothing was run.
+devices and gave the gradients that one device gives. *Listed*: its files, options and layers are known, and held
+against the engine's source; nothing was run.
 
 *Forecast* says whether memory and speed are forecast before a run, from the model's own code. Where they are not yet, a
 run spreads the blocks evenly over the cards and keeps no budget.

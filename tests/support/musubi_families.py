@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -74,16 +75,22 @@ def _save(model: torch.nn.Module, path: Path) -> str:
 _TINY_WAN = {"dim": 96, "ffn_dim": 192, "freq_dim": 64, "num_heads": 4, "num_layers": NUM_BLOCKS, "text_len": 16}
 
 
-def _wan_file(folder: Path, name: str, *, version: str, seed: int) -> str:
+def _wan_file(folder: Path, name: str, *, version: str, seed: int, model_type: str = "t2v", in_dim: int = 16) -> str:
     torch.manual_seed(seed)
-    sizes = {**_TINY_WAN, "in_dim": 16, "out_dim": 16}
-    model = _module("wan.modules.model").WanModel(model_type="t2v", model_version=version, attn_mode="torch", **sizes)
-    return _save(model, folder / name)
+    sizes = {**_TINY_WAN, "in_dim": in_dim, "out_dim": 16}
+    make = _module("wan.modules.model").WanModel
+    return _save(make(model_type=model_type, model_version=version, attn_mode="torch", **sizes), folder / name)
 
 
 def _wan21(folder: Path) -> list[str]:
     _module("wan.configs").WAN_CONFIGS["t2v-14B"].update(_TINY_WAN)
     return ["--task", "t2v-14B", "--dit", _wan_file(folder, "dit.safetensors", version="2.1", seed=0)]
+
+
+def _wan21_i2v(folder: Path) -> list[str]:
+    _module("wan.configs").WAN_CONFIGS["i2v-14B"].update(_TINY_WAN)
+    file = _wan_file(folder, "dit.safetensors", version="2.1", seed=0, model_type="i2v", in_dim=36)
+    return ["--task", "i2v-14B", "--dit", file]
 
 
 def _wan22(folder: Path) -> list[str]:
@@ -93,8 +100,23 @@ def _wan22(folder: Path) -> list[str]:
     return ["--task", "t2v-A14B", "--dit", low, "--dit_high_noise", high]
 
 
+def _wan22_i2v(folder: Path) -> list[str]:
+    _module("wan.configs").WAN_CONFIGS["i2v-A14B"].update(_TINY_WAN)
+    low, high = (
+        _wan_file(folder, name, version="2.2", seed=seed, in_dim=36)
+        for name, seed in (("low.safetensors", 1), ("high.safetensors", 2))
+    )
+    return ["--task", "i2v-A14B", "--dit", low, "--dit_high_noise", high]
+
+
 def _wan_cache(i: int) -> tuple[Tensors, Tensors]:
     return {"latents_1x8x8": randn(16, 1, 8, 8, seed=i)}, {"varlen_t5": randn(5 + i % 3, 4096, seed=10 + i)}
+
+
+def _wan_cache_from_picture(i: int) -> tuple[Tensors, Tensors]:
+    latents, text = _wan_cache(i)
+    latents |= {"latents_image_1x8x8": randn(20, 1, 8, 8, seed=20 + i), "clip": randn(257, 1280, seed=30 + i)}
+    return latents, text
 
 
 _WAN: dict[str, Any] = {
@@ -129,7 +151,7 @@ def _klein(folder: Path) -> list[str]:
     return ["--model_version", "klein-base-9b", "--dit", _save(model, folder / "dit.safetensors")]
 
 
-def _qwen_model() -> Any:
+def _qwen_model(**further: Any) -> Any:
     return _module("qwen_image.qwen_image_model").QwenImageTransformer2DModel(
         patch_size=2,
         in_channels=64,
@@ -139,6 +161,7 @@ def _qwen_model() -> Any:
         num_attention_heads=2,
         joint_attention_dim=48,
         axes_dims_rope=(8, 12, 12),
+        **further,
     )
 
 
@@ -226,7 +249,27 @@ def _hunyuan(folder: Path) -> list[str]:
     return []
 
 
-def _kandinsky_model() -> Any:
+def _hunyuan_1_5_model(task_type: str) -> Any:
+    """Its sizes are written in its class, so they are overridden there."""
+
+    def fixed(value: Any) -> property:
+        return property(lambda self: value, lambda self, published: None)
+
+    published = _module("hunyuan_video_1_5.hunyuan_video_1_5_models").HunyuanVideo_1_5_DiffusionTransformer
+    sizes = {"hidden_size": fixed(64), "heads_num": fixed(2), "rope_dim_list": fixed([8, 12, 12])}
+    model = type("Tiny", (published,), sizes)(task_type=task_type, attn_mode="torch")
+    model.double_blocks = model.double_blocks[:NUM_BLOCKS]
+    return model
+
+
+def _hunyuan_1_5(folder: Path) -> list[str]:
+    """The trainer looks into the file for its number format."""
+    file = folder / "dit.safetensors"
+    save_file({"double_blocks.0.img_attn_k.weight": torch.zeros(1)}, file)
+    return ["--dit", str(file)]
+
+
+def _kandinsky_model(*, from_picture: bool) -> Any:
     return (
         _module("kandinsky5.models.dit")
         .DiffusionTransformer3D(
@@ -241,7 +284,7 @@ def _kandinsky_model() -> Any:
             num_text_blocks=1,
             num_visual_blocks=NUM_BLOCKS,
             axes_dims=(8, 12, 12),
-            visual_cond=False,
+            visual_cond=from_picture,
             attention_engine="sdpa",
         )
         .to(torch.bfloat16)
@@ -274,12 +317,109 @@ def _ideogram_model() -> Any:
     return ideogram.Ideogram4Transformer(ideogram.Ideogram4Config(**sizes))
 
 
+def _framepack_model() -> Any:
+    return _module("frame_pack.hunyuan_video_packed").HunyuanVideoTransformer3DModelPacked(
+        num_attention_heads=1,
+        attention_head_dim=32,
+        num_layers=2,
+        num_single_layers=4,
+        num_refiner_layers=1,
+        text_embed_dim=48,
+        pooled_projection_dim=32,
+        rope_axes_dim=(8, 12, 12),
+        has_image_proj=True,
+        image_proj_dim=24,
+        has_clean_x_embedder=True,
+        attn_mode="torch",
+        split_attn=True,
+    )
+
+
+_SECTION_FRAMES, _BEFORE = 3, (2, 2, 16)
+
+
+def _framepack_cache(i: int) -> tuple[Tensors, Tensors]:
+    """One section of a video, with the frames before it as they are, at a half and at a quarter of their size."""
+    before = zip(("clean", "clean_2x", "clean_4x"), _BEFORE, strict=True)
+    section = {f"latents_{_SECTION_FRAMES}x8x8": randn(16, _SECTION_FRAMES, 8, 8, seed=i)}
+    section |= {f"latents_{name}_{num}x8x8": randn(16, num, 8, 8, seed=40 + i + num) for name, num in before}
+    section["image_embeddings"] = randn(9, 24, seed=30 + i)
+    start = 1
+    for name, num in zip(("latent", "clean_latent", "clean_latent_2x", "clean_latent_4x"), (3, *_BEFORE), strict=True):
+        section[f"{name}_indices"] = torch.arange(start, start + num)
+        start += num
+    mask = torch.arange(8) < 6 + i % 2
+    return section, {
+        "llama_vec": randn(8, 48, seed=10 + i),
+        "llama_attention_mask": mask,
+        "clip_l_pooler": randn(32, seed=20 + i),
+    }
+
+
 _SHIFT = ("--timestep_sampling", "shift", "--discrete_flow_shift", "2.2", "--weighting_scheme", "none")
 _PICTURE = "latents_1x8x8"
+
+
+def _hunyuan_1_5_cache(i: int) -> tuple[Tensors, Tensors]:
+    return {_PICTURE: randn(32, 1, 8, 8, seed=i)}, {
+        "varlen_vl_embed": randn(6 + i % 2, 3584, seed=10 + i),
+        "varlen_byt5_embed": randn(4 + i % 2, 1472, seed=20 + i),
+    }
+
+
+def _hunyuan_1_5_cache_from_picture(i: int) -> tuple[Tensors, Tensors]:
+    latents, text = _hunyuan_1_5_cache(i)
+    latents |= {"latents_image_1x8x8": randn(33, 1, 8, 8, seed=30 + i), "siglip": randn(9, 1152, seed=40 + i)}
+    return latents, text
+
+
+_HUNYUAN_1_5: dict[str, Any] = {
+    "script": "hv_1_5",
+    "trainer": "HunyuanVideo15NetworkTrainer",
+    "setup": "hv1_5_setup_parser",
+    "architecture": "hv15",
+    "architecture_name": "hunyuan_video_1_5",
+    "network_module": "networks.lora_hv_1_5",
+    "block_lists": ("double_blocks",),
+    "cache": _hunyuan_1_5_cache,
+    "prepare": _hunyuan_1_5,
+    "settle": {"dit_dtype": "bfloat16", "vae_dtype": "float16"},
+}
+
+
+def _kandinsky_cache(i: int) -> tuple[Tensors, Tensors]:
+    return {_PICTURE: randn(16, 1, 8, 8, seed=i)}, {
+        "text_embeds": randn(8, 48, seed=10 + i),
+        "pooled_embed": randn(32, seed=20 + i),
+        "attention_mask": torch.ones(8, dtype=torch.bool),
+    }
+
+
+def _kandinsky_cache_from_picture(i: int) -> tuple[Tensors, Tensors]:
+    _, text = _kandinsky_cache(i)
+    return {
+        name: randn(16, 2, 8, 8, seed=seed + i) for name, seed in (("latents_2x8x8", 0), ("latents_image_2x8x8", 30))
+    }, text
+
+
+_KANDINSKY: dict[str, Any] = {
+    "script": "kandinsky5",
+    "trainer": "Kandinsky5NetworkTrainer",
+    "setup": "kandinsky5_setup_parser",
+    "architecture": "k5",
+    "architecture_name": "kandinsky5",
+    "network_module": "networks.lora_kandinsky",
+    "block_lists": ("visual_transformer_blocks",),
+    "cache": _kandinsky_cache,
+    "settle": {"dit_dtype": None, "vae_dtype": "bfloat16"},
+    "mixed_precision": "bf16",
+}
 
 FAMILIES: dict[str, TinyFamily] = {
     "wan21": TinyFamily(prepare=_wan21, **_WAN),
     "wan22": TinyFamily(prepare=_wan22, **_WAN),
+    "wan21-i2v": TinyFamily(prepare=_wan21_i2v, **{**_WAN, "cache": _wan_cache_from_picture}),
+    "wan22-i2v": TinyFamily(prepare=_wan22_i2v, **{**_WAN, "cache": _wan_cache_from_picture}),
     "klein": TinyFamily(
         script="flux_2",
         trainer="Flux2NetworkTrainer",
@@ -310,6 +450,22 @@ FAMILIES: dict[str, TinyFamily] = {
         model=_qwen_model,
         options=_SHIFT,
         settle={"dit_dtype": "bfloat16", "vae_dtype": "bfloat16", "is_edit": False, "is_layered": False},
+    ),
+    "qwen-edit": TinyFamily(
+        script="qwen_image",
+        trainer="QwenImageNetworkTrainer",
+        setup="qwen_image_setup_parser",
+        architecture="qie",
+        architecture_name="qwen_image_edit",
+        network_module="networks.lora_qwen_image",
+        block_lists=("transformer_blocks",),
+        cache=lambda i: (
+            {_PICTURE: randn(16, 1, 8, 8, seed=i), "latents_control_0_1x8x8": randn(16, 1, 8, 8, seed=30 + i)},
+            {"varlen_vl_embed": randn(5 + i % 3, 48, seed=10 + i)},
+        ),
+        model=lambda: _qwen_model(zero_cond_t=True),
+        options=("--model_version", "edit-2511", *_SHIFT),
+        settle={"dit_dtype": "bfloat16", "vae_dtype": "bfloat16", "is_edit": True, "is_layered": False},
     ),
     "krea2": TinyFamily(
         script="krea2",
@@ -381,6 +537,28 @@ FAMILIES: dict[str, TinyFamily] = {
         options=("--timestep_sampling", "shift", "--discrete_flow_shift", "7.0"),
         settle={"fp8_scaled": False},
     ),
+    "hunyuan-1.5": TinyFamily(
+        model=partial(_hunyuan_1_5_model, "t2v"), options=("--task", "t2v", *_SHIFT), **_HUNYUAN_1_5
+    ),
+    "hunyuan-1.5-i2v": TinyFamily(
+        model=partial(_hunyuan_1_5_model, "i2v"),
+        options=("--task", "i2v", *_SHIFT),
+        **{**_HUNYUAN_1_5, "cache": _hunyuan_1_5_cache_from_picture},
+    ),
+    "framepack": TinyFamily(
+        script="fpack",
+        trainer="FramePackNetworkTrainer",
+        setup="framepack_setup_parser",
+        architecture="fp",
+        architecture_name="framepack",
+        network_module="networks.lora_framepack",
+        block_lists=("transformer_blocks", "single_transformer_blocks"),
+        num_blocks=6,
+        cache=_framepack_cache,
+        model=_framepack_model,
+        options=("--split_attn", *_SHIFT),
+        settle={"dit_dtype": "bfloat16", "vae_dtype": "float16", "sample_solver": "unipc"},
+    ),
     "ideogram4": TinyFamily(
         script="ideogram4",
         trainer="Ideogram4NetworkTrainer",
@@ -399,25 +577,15 @@ FAMILIES: dict[str, TinyFamily] = {
         settle={"dit_dtype": "float32", "vae_dtype": "bfloat16"},
     ),
     "kandinsky5": TinyFamily(
-        script="kandinsky5",
-        trainer="Kandinsky5NetworkTrainer",
-        setup="kandinsky5_setup_parser",
-        architecture="k5",
-        architecture_name="kandinsky5",
-        network_module="networks.lora_kandinsky",
-        block_lists=("visual_transformer_blocks",),
-        cache=lambda i: (
-            {_PICTURE: randn(16, 1, 8, 8, seed=i)},
-            {
-                "text_embeds": randn(8, 48, seed=10 + i),
-                "pooled_embed": randn(32, seed=20 + i),
-                "attention_mask": torch.ones(8, dtype=torch.bool),
-            },
-        ),
-        model=_kandinsky_model,
-        options=("--task", "k5-lite-t2i-hd", *_SHIFT),
-        settle={"dit_dtype": None, "vae_dtype": "bfloat16"},
-        mixed_precision="bf16",
+        model=partial(_kandinsky_model, from_picture=False),
+        options=("--task", "k5-pro-t2v-5s-sd", *_SHIFT),
+        **_KANDINSKY,
+    ),
+    "kandinsky5-i2v": TinyFamily(
+        model=partial(_kandinsky_model, from_picture=True),
+        # With the first picture alone it draws a random number between those of two batches, and then all are other.
+        options=("--task", "k5-pro-i2v-5s-sd", "--i2v_mode", "first_last", *_SHIFT),
+        **{**_KANDINSKY, "cache": _kandinsky_cache_from_picture},
     ),
 }
 

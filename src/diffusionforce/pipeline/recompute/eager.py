@@ -98,10 +98,25 @@ class _Recomputed(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
         inputs = tuple(tensor.detach().requires_grad_(tensor.requires_grad) for tensor in ctx.saved_tensors)
+        as_they_come = [_kept_as_it_comes(tensor) for tensor in inputs]
         device = next((g.device for g in gradients if g is not None and g.device.type == "cuda"), None)
         with torch.cuda.device(device) if device is not None else contextlib.nullcontext():
             with torch.enable_grad(), ctx.call.as_before():
                 results = list_tensors(ctx.call.run(inputs))
             wanted = [(r, g) for r, g in zip(results, gradients, strict=True) if g is not None and r.requires_grad]
             torch.autograd.backward([r for r, _ in wanted], [g for _, g in wanted])
-        return None, None, *(tensor.grad for tensor in inputs)
+        pairs = zip(inputs, as_they_come, strict=True)
+        return None, None, *(kept[0] if kept else tensor.grad for tensor, kept in pairs)
+
+
+def _kept_as_it_comes(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Where the gradient of an input is put that does not lie row by row in memory; empty for all others.
+
+    A leaf lays its gradient out as it lies itself, where the model would have handed it on as it comes. Sums over
+    another layout add up in another order: the gradients of HunyuanVideo 1.5, whose tokens come out of a convolution,
+    were not those of one device to the last bit.
+    """
+    kept: list[torch.Tensor] = []
+    if tensor.requires_grad and not tensor.is_contiguous():
+        tensor.register_hook(kept.append)  # pyright: ignore[reportUnknownMemberType]
+    return kept

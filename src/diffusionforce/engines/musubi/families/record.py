@@ -185,7 +185,7 @@ class Family:
     tokenizers: tuple[str, ...] = ()
     licence_folders: tuple[str, ...] = ()
     blocks_to_swap_max: int
-    validated: Literal["trained tiny on two devices", "run tiny on two devices", "listed"]
+    validated: Literal["trained tiny on two devices", "listed"]
     traps: tuple[str, ...] = ()
     other_lora_modules: tuple[str, ...] = ()
     comfy: ComfyLora

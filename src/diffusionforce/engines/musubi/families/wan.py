@@ -117,7 +117,6 @@ def _family(
     sample_guidance: float = 5.0,
     sample_steps: int = 20,
     sample_shift: float = 5.0,
-    validated_tiny: bool = True,
 ) -> Family:
     return Family(
         name=name,
@@ -139,7 +138,7 @@ def _family(
         keeps_precision=True,
         tokenizers=_TOKENIZERS,
         blocks_to_swap_max=swap_max,
-        validated="trained tiny on two devices" if validated_tiny else "listed",
+        validated="trained tiny on two devices",
         traps=(_FOLLOWS_FILE, _FP8_SCALED, _CPU, *traps),
         comfy=_COMFY,
     )
@@ -193,7 +192,6 @@ def _wan_2_2(
         from_picture=from_picture,
         sample_guidance=guidance,
         sample_shift=shift,
-        validated_tiny=not from_picture,
     )
 
 
@@ -259,7 +257,6 @@ FAMILIES = (
         defaults=_DEFAULTS,
         traps=("Samples start from a picture, which the prompt has to name.",),
         from_picture=True,
-        validated_tiny=False,
     ),
     _wan_2_2(
         "wan2.2-t2v-a14b",

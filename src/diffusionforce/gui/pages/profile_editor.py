@@ -17,7 +17,7 @@ from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
 from diffusionforce.gui.widgets.labels import Elided, Icon
 from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Banner
-from diffusionforce.gui.widgets.setting_box import REDO_KEYS, UNDO_KEYS
+from diffusionforce.gui.widgets.setting_controls import REDO_KEYS, UNDO_KEYS
 from diffusionforce.job import with_absolute_weights
 
 MAX_PX = 1100

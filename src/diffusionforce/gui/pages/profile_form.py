@@ -37,25 +37,29 @@ class FieldGrid(QGridLayout):
         super().__init__()
         self.setHorizontalSpacing(16)
         self.setVerticalSpacing(10)
-        self._shown: tuple[object, ...] = ()
+        self._shown: list[SettingBox] = []
+        self._columns = self._at = 0
 
     def arrange(self, boxes: list[SettingBox], columns: int) -> None:
         """Put boxes into the grid, and only those."""
-        state = (*boxes, columns)
-        if state == self._shown:
-            return
-        self._shown = state
+        num_there = len(self._shown)
+        if columns != self._columns or boxes[:num_there] != self._shown:
+            self._begin(columns)
+            num_there = 0
+        self._shown = list(boxes)
+        for box in boxes[num_there:]:
+            if box.is_wide and self._at % columns:
+                self._at += columns - self._at % columns
+            span = columns if box.is_wide else 1
+            self.addWidget(box, self._at // columns, self._at % columns, 1, span)
+            self._at += span
+
+    def _begin(self, columns: int) -> None:
+        self._columns, self._at = columns, 0
         while self.count():
             self.takeAt(0)
         for i in range(COLUMNS):
             self.setColumnStretch(i, 1 if i < columns else 0)
-        at = 0
-        for box in boxes:
-            if box.is_wide and at % columns:
-                at += columns - at % columns
-            span = columns if box.is_wide else 1
-            self.addWidget(box, at // columns, at % columns, 1, span)
-            at += span
 
 
 class ProfileForm(QWidget):

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     cancelled = threading.Event()
     if options.stop_with_input:
         threading.Thread(target=_watch_input, args=(cancelled,), name="input", daemon=True).start()
-    log = BuildLog(f"diffusionforce env {options.action}") if options.action != "status" else None
+    log = BuildLog(f"diffusionforce env {options.action}") if options.action in {"create", "repair"} else None
     try:
         status = _Action(options, telling=telling, log=log, cancelled=cancelled).run()
     except UserError as error:
@@ -226,10 +226,9 @@ class _Terminal:
         if status.outcome == "removed":
             return
         words, style = _STATES[status.state]
-        build = f", PyTorch {status.torch_version}" if status.torch_version else ""
-        self._console.print(
-            f"The environment in {status.folder}{build} {words}", style=style, soft_wrap=True, highlight=False
-        )
+        build = f": PyTorch {status.torch_version}, {NAMES[status.backend]}" if status.state == "ready" else ""
+        line = f"The environment in {status.folder} {words}{build}"
+        self._console.print(line, style=style, soft_wrap=True, highlight=False)
         for problem in status.problems:
             self._console.print(f"  {problem}", soft_wrap=True, highlight=False, markup=False)
 

@@ -159,6 +159,7 @@ def uv_variables(cache: Path) -> dict[str, str | None]:
         "UV_NO_PROGRESS": "1",
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_LINK_MODE": "hardlink",
+        "UV_TORCH_BACKEND": None,
         "NO_COLOR": "1",
         # What is active around us is not what is meant.
         "VIRTUAL_ENV": None,

@@ -1,6 +1,7 @@
 """The stamp of an environment: what it was made of, written once all of it is there."""
 
 import platform
+import sys
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -22,8 +23,8 @@ class Ingredients(BaseModel):
     """Of the lock files."""
     backend: str
     python_version: str
-    python: str
-    """The Python that it was made of, which its own refers to."""
+    base: str
+    """The folder of the Python that it was made of, which its own refers to."""
     code: str
     """The folder of our own code, which its path file refers to."""
 
@@ -42,7 +43,7 @@ def ingredients_of(plan: Plan) -> Ingredients:
         fingerprint=plan.locked.fingerprint,
         backend=plan.backend,
         python_version=platform.python_version(),
-        python=plan.python,
+        base=sys.base_prefix,
         code=str(plan.application.code),
     )
 

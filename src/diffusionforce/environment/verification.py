@@ -1,6 +1,7 @@
 """How the environment stands: what its stamp says, against the application that asks, and against what is there."""
 
 import platform
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from diffusionforce.environment.locked import read_locks
 from diffusionforce.environment.stamp import Stamp, read_stamp
 from diffusionforce.errors import SetupError
 from diffusionforce.wire.environment import EnvironmentLine, EnvironmentProgress, EnvironmentState, EnvironmentStatus
-from diffusionforce.wire.interpreter import environment_dir, own_python, venv_python
+from diffusionforce.wire.interpreter import environment_dir, venv_python
 
 _MOST_NAMED = 5
 
@@ -67,7 +68,7 @@ def _against(stamp: Stamp, application: Application, folder: Path) -> tuple[Envi
     """Compare a stamp with the application that asks."""
     if not venv_python(folder).exists():
         return "damaged", ("Its Python is missing.",)
-    if not Path(stamp.python).exists() or stamp.code != str(application.code) or stamp.python != own_python():
+    if stamp.code != str(application.code) or stamp.base != sys.base_prefix:
         return "moved", ("It was made for a DiffusionForce that was in another place.",)
     if stamp.python_version != platform.python_version():
         return "outdated", (f"It was made with Python {stamp.python_version}.",)

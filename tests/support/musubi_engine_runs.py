@@ -32,6 +32,7 @@ from tests.support.musubi_process import import_on_processor
 from diffusionforce.datasets import read_folder
 from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.datasets.sets import DatasetSet, SetFolder, write_set
+from diffusionforce.engines.contract import Lack
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.families import find_family
@@ -93,6 +94,9 @@ class Wishes:
     def take_prompts(self) -> tuple[str, ...] | None:
         wanted, self._prompts = self._prompts, None
         return wanted
+
+    def wait_while(self, find_lack: Callable[[], Lack | None]) -> None:
+        raise AssertionError("nothing is lacking here")
 
 
 @dataclasses.dataclass(frozen=True)

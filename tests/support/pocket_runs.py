@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.jobs import small_job
 
 from diffusionforce.datasets import read_folder
-from diffusionforce.engines.contract import Datasets
+from diffusionforce.engines.contract import Datasets, Lack
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.job import Job
@@ -23,6 +23,8 @@ class FakeControls:
         self.save_asked = False
         self.sample_asked = False
         self.prompts: tuple[str, ...] | None = None
+        self.lacks: list[Lack | None] = []
+        self.stops_waiting = False
 
     def take_save_request(self) -> bool:
         asked, self.save_asked = self.save_asked, False
@@ -35,6 +37,10 @@ class FakeControls:
     def take_prompts(self) -> tuple[str, ...] | None:
         prompts, self.prompts = self.prompts, None
         return prompts
+
+    def wait_while(self, find_lack: Callable[[], Lack | None]) -> None:
+        self.lacks.append(find_lack())
+        self.stop_requested = self.stops_waiting
 
 
 class Run:
@@ -56,7 +62,7 @@ class Run:
     ) -> None:
         self.folder = RunFolder.create(job.run_dir, job)
         self.messages: list[Message] = []
-        controls = FakeControls()
+        self.controls = controls = FakeControls()
 
         def report(message: Message) -> None:
             self.messages.append(message)

@@ -21,6 +21,14 @@ from diffusionforce.wire import Done, Message, Stopped
 Report: TypeAlias = Callable[[Message], None]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lack:
+    """What a run lacks and waits for, for people."""
+
+    sentence: str
+    hint: str
+
+
 class Controls(Protocol):
     """Requests that arrived while the engine was busy; an engine looks between two steps.
 
@@ -42,6 +50,14 @@ class Controls(Protocol):
 
     def take_prompts(self) -> tuple[str, ...] | None:
         """Other prompts for the samples to come, None if none were asked for. An engine may leave this unasked."""
+        ...
+
+    def wait_while(self, find_lack: Callable[[], Lack | None]) -> None:
+        """Wait until nothing is lacking, somebody says to go on all the same, or the run is to stop.
+
+        Args:
+            find_lack: Returns what is lacking now, None if nothing is; asked every few seconds.
+        """
         ...
 
 

@@ -25,6 +25,17 @@ class DevicePlan:
     num_aside: int = 0
     """Of its blocks that are resident in training, those that step aside while samples are made."""
 
+    def would_hold(self, *, held_bytes: int | None, wanted_bytes: int | None) -> bool:
+        """Whether the budget has room for what was lacking, so that another program must have taken its memory.
+
+        Args:
+            held_bytes: The most that this run has held of the device; None if that is not known.
+            wanted_bytes: What was lacking; None if that is not known.
+        """
+        if self.budget_bytes is None or held_bytes is None or wanted_bytes is None:
+            return False
+        return max(self.planned_bytes or 0, held_bytes) + wanted_bytes <= self.budget_bytes
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:

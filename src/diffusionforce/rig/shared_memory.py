@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from diffusionforce.errors import CardMemoryError
-from diffusionforce.rig.sizes import GIB, in_gb
+from diffusionforce.rig.sizes import GIB
 
 ALLOWANCE_BYTES = GIB // 2
 """What may come and go: the driver's own buffers, and staging of copies."""
@@ -69,7 +68,7 @@ class SharedMemoryCounter:
 
 
 class SharedMemoryWatch:
-    """Ends a training whose card memory is being moved to RAM.
+    """Notices that the card memory of a training is being moved to RAM.
 
     Args:
         read_bytes: Reads the counter; None: there is none, and nothing is watched.
@@ -83,34 +82,29 @@ class SharedMemoryWatch:
         self._clock = clock
         self._read_at_s = float("-inf")
         self._least_bytes: int | None = None
+        self._moved_bytes = 0
 
-    def check(self, *, step: int, locked_bytes: int = 0) -> None:
-        """Look, if it is time to.
+    def moved_bytes(self, *, locked_bytes: int = 0) -> int:
+        """Return how much has been moved as of the last look, if that is more than comes and goes; else 0.
 
         Args:
-            step: The step that has just been taken, for the sentence.
             locked_bytes: RAM that we have locked for blocks, which is no loan.
-
-        Raises:
-            CardMemoryError: More has been moved than comes and goes.
         """
         if self._read_bytes is None or self._clock() - self._read_at_s < READ_EVERY_S:
-            return
+            return self._moved_bytes
         self._read_at_s = self._clock()
         found_bytes = self._read_bytes()
         if found_bytes is None:
-            return
+            return self._moved_bytes
         lent_bytes = max(0, found_bytes - locked_bytes)
         self._least_bytes = lent_bytes if self._least_bytes is None else min(self._least_bytes, lent_bytes)
         grown_bytes = lent_bytes - self._least_bytes
-        if grown_bytes > ALLOWANCE_BYTES:
-            raise CardMemoryError(
-                f"Windows moved {in_gb(grown_bytes)} of the graphics cards' memory to RAM by step {step}, which makes "
-                "every step many times slower.",
-                hint="Close other programs that use the cards, or keep more memory back under memory.reserve_gb, and "
-                "start again.",
-                detail=f"shared usage {found_bytes}, locked by us {locked_bytes}, least {self._least_bytes} bytes",
-            )
+        self._moved_bytes = grown_bytes if grown_bytes > ALLOWANCE_BYTES else 0
+        return self._moved_bytes
+
+    def begin_anew(self) -> None:
+        """Take what is lent at the next look for what is usual: somebody knows of it, and goes on all the same."""
+        self._least_bytes, self._moved_bytes, self._read_at_s = None, 0, float("-inf")
 
 
 def watch_shared_memory() -> SharedMemoryWatch:

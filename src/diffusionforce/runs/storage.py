@@ -6,6 +6,8 @@ from pathlib import Path
 from diffusionforce.errors import DiskError, RunFolderError, UserError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_GONE_NAMES = ("ENOENT", "ENOTDIR", "ENODEV", "ENXIO", "ESTALE", "ENOTCONN", "EHOSTDOWN", "EHOSTUNREACH", "ENETDOWN")
+_GONE = {getattr(errno, name) for name in _GONE_NAMES if hasattr(errno, name)}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -20,6 +22,12 @@ def storage_error(error: OSError, path: Path) -> UserError:
         return DiskError(
             f"The disk with {path} is full.",
             hint="Free some space, or choose a folder on another disk, and start again.",
+            detail=detail,
+        )
+    if error.errno in _GONE:
+        return RunFolderError(
+            f"{path} cannot be written: its folder was moved or removed, or its drive is not connected any more.",
+            hint="Bring it back to where it was, then go on from the newest checkpoint.",
             detail=detail,
         )
     if error.errno in _READ_ONLY:

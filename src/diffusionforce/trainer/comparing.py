@@ -136,7 +136,4 @@ def needed(error: CardMemoryError, plan: DevicePlan | None) -> int | None:
 
 def is_foreign(error: CardMemoryError, plan: DevicePlan | None) -> bool:
     """Whether the budget would have held what was wanted, so that another program must have taken its memory."""
-    needed_bytes = needed(error, plan)
-    if plan is None or plan.budget_bytes is None or needed_bytes is None:
-        return False
-    return needed_bytes <= plan.budget_bytes
+    return plan is not None and plan.would_hold(held_bytes=error.held_bytes, wanted_bytes=error.wanted_bytes)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from diffusionforce.errors import UserError
 from diffusionforce.runs import is_disk_full, shortened, storage_error
+from diffusionforce.trainer.card_loss import card_loss
 from diffusionforce.wire import Failed, JobChange
 
 EXIT_OK, EXIT_FAILED, EXIT_BUG = 0, 1, 2
@@ -26,7 +27,7 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
     """
     if isinstance(error, OSError) and (is_disk_full(error) or _is_inside(error.filename, place)):
         error = storage_error(error, place)
-    elif isinstance(error, OSError) and not isinstance(error, FileNotFoundError) and _names_file(error):
+    elif isinstance(error, OSError) and _names_file(error) and _is_of_the_system(error):
         error = _refused(error, Path(error.filename))
     if isinstance(error, UserError):
         changes = tuple(JobChange(words=one.words, settings=dict(one.settings)) for one in error.changes)
@@ -36,6 +37,9 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
     out_of_memory = _out_of_memory(error)
     if out_of_memory:
         return Failed(sentence=out_of_memory, hint=_LESS_MEMORY, detail=detail, step=step), EXIT_FAILED
+    lost = card_loss(str(error)) if isinstance(error, RuntimeError) else None
+    if lost is not None:
+        return Failed(sentence=lost[0], hint=lost[1], detail=detail, step=step), EXIT_FAILED
     words = (str(error).strip().splitlines() or ["no message"])[0][:200]
     sentence = f"This is a bug in DiffusionForce ({type(error).__name__}: {words})."
     return Failed(sentence=sentence, hint="Please report it, with the detail.", detail=detail, step=step), EXIT_BUG
@@ -45,9 +49,14 @@ def _refused(error: OSError, path: Path) -> UserError:
     """The error for a file or folder outside the run, such as a picture, that the system does not let us use."""
     return UserError(
         f"{shortened(path)} cannot be used: {error.strerror or error}.",
-        hint="Check that you may read it, and the disk that it is on.",
+        hint="Check that its folder was not moved, that its drive is connected, and that you may read it.",
         detail="".join(traceback.format_exception(error)),
     )
+
+
+def _is_of_the_system(error: OSError) -> bool:
+    """Whether the system refuses; a file that is missing from a folder that is there was ours to look after."""
+    return not isinstance(error, FileNotFoundError) or not Path(error.filename).parent.exists()
 
 
 def _names_file(error: OSError) -> bool:

@@ -16,7 +16,8 @@ from types import FrameType
 
 from pydantic import ValidationError
 
-from diffusionforce.trainer.room import Asked, Lack
+from diffusionforce.engines.contract import Lack
+from diffusionforce.trainer.room import Asked
 from diffusionforce.wire import Command, Warn
 
 MAX_LINE_BYTES = 64 * 1024
@@ -97,14 +98,23 @@ class Requests:
         Every engine looks here between two steps, so a run that is to pause, or that lacks room, waits here.
         """
         self.on_look()
-        self._wait("step")
+        self._wait(lambda: self.find_lack("step"))
         return self._stop.is_set()
 
-    def _wait(self, asked: Asked) -> None:
-        """Wait while the run is to pause or lacks room, unless it is to stop."""
+    def wait_while(self, find_lack: Callable[[], Lack | None]) -> None:
+        """Wait until nothing is lacking, somebody says to go on all the same, or the run is to stop.
+
+        Whoever said so before has said it of something else.
+        """
+        self._goes_on_anyway.clear()
+        self._wait(find_lack)
+        self._goes_on_anyway.clear()
+
+    def _wait(self, find_lack: Callable[[], Lack | None]) -> None:
+        """Wait while the run is to pause or lacks something, unless it is to stop."""
         if self._stop.is_set():
             return
-        self.lack = self._found_lack(asked)
+        self.lack = self._found(find_lack)
         if self.lack is None and not self._paused.is_set():
             return
         self.on_pause(True)
@@ -112,13 +122,13 @@ class Requests:
         # A signal handler can set the stop but wake nobody, hence a wait in short pieces.
         while (self.lack is not None or self._paused.is_set()) and not self._stop.wait(_PAUSE_LOOK_S):
             if self.lack is not None and (self._goes_on_anyway.is_set() or time.monotonic() - looked_s > ROOM_LOOK_S):
-                self.lack, looked_s = self._found_lack(asked), time.monotonic()
+                self.lack, looked_s = self._found(find_lack), time.monotonic()
         self.lack = None
         self.on_pause(False)
 
-    def _found_lack(self, asked: Asked) -> Lack | None:
+    def _found(self, find_lack: Callable[[], Lack | None]) -> Lack | None:
         """What is lacking; nothing, once somebody said to go on all the same, until that was over."""
-        lack = self.find_lack(asked)
+        lack = find_lack()
         if lack is None:
             self._goes_on_anyway.clear()
         return None if self._goes_on_anyway.is_set() else lack
@@ -139,7 +149,7 @@ class Requests:
     def _taken(self, event: threading.Event, asked: Asked) -> bool:
         if not _take(event):
             return False
-        self._wait(asked)
+        self._wait(lambda: self.find_lack(asked))
         self.on_taken(asked)
         return True
 

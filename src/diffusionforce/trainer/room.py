@@ -1,30 +1,26 @@
 """Room on the disk for what a run is about to write, looked at before it writes.
 
 A disk that fills up overnight would end the run in the middle of a save. So before each step that ends in a save or in
-samples, the run looks whether they fit, and waits until they do, or until somebody tells it to go on all the same.
+samples, the run looks whether they fit, and waits until they do, or until somebody tells it to go on all the same. The
+same for a folder that is not there any more, because somebody moved it or its drive went away, or that has become
+read-only: what comes next would be lost.
 """
 
+import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from diffusionforce.engines.contract import Lack
 from diffusionforce.job import Job
 from diffusionforce.trainer.patience import is_due
 from diffusionforce.trainer.preflight import MIB, pass_bytes, save_bytes, shown_size
 from diffusionforce.wire import Checkpoint, Message, Sample, Step
 
 Asked: TypeAlias = Literal["step", "save", "sample"]
+STATE_NAME = "run.json"
 NOTES_BYTES = 4 * MIB
 """For the log, the telemetry and the state."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lack:
-    """What is lacking, for people."""
-
-    sentence: str
-    hint: str
 
 
 class Room:
@@ -37,6 +33,7 @@ class Room:
 
     def __init__(self, job: Job, *, step: int = 0) -> None:
         self._root, self._profile, self._step = job.run_dir, job.profile, step
+        self._is_made = self._root.is_dir()
         self._save_bytes, self._pass_bytes = save_bytes(job.profile), pass_bytes(job.profile)
 
     def note(self, message: Message) -> None:
@@ -58,7 +55,11 @@ class Room:
         Args:
             asked: A `step`, with what is due after it, or what was asked for out of turn.
         """
+        if self._is_made and not self._root.is_dir():
+            return _gone(self._root)
         needed_bytes = self._needed_bytes(asked)
+        if needed_bytes and self._is_made and not _takes_files(self._root):
+            return _read_only(self._root)
         free_bytes = _free_bytes(self._root) if needed_bytes else None
         if free_bytes is None or free_bytes >= needed_bytes:
             return None
@@ -79,6 +80,31 @@ class Room:
             has_pass = step >= num_steps or is_due(step, samples)
         writes_bytes = self._save_bytes * has_save + self._pass_bytes * has_pass
         return writes_bytes + NOTES_BYTES if has_save or has_pass else 0
+
+
+def _gone(root: Path) -> Lack:
+    return Lack(
+        sentence=f"The run's folder {root} is gone: it was moved or removed, or its drive is not connected any more.",
+        hint="Bring it back to where it was: the run goes on by itself then. Nothing is lost as long as it waits.",
+    )
+
+
+def _read_only(root: Path) -> Lack:
+    return Lack(
+        sentence=f"The run's folder {root} takes no files any more: it, or its disk, is read-only.",
+        hint="Let it be written to again: the run goes on by itself then. Resume tries at once.",
+    )
+
+
+def _takes_files(root: Path) -> bool:
+    """Whether files in a folder may be written. The state is always there; it is opened and left as it is."""
+    try:
+        os.close(os.open(root / STATE_NAME, os.O_WRONLY))
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return os.access(root, os.W_OK)
 
 
 def _free_bytes(root: Path) -> int | None:

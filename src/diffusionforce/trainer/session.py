@@ -27,10 +27,11 @@ from diffusionforce.trainer.reporter import Reporter
 from diffusionforce.trainer.requests import Requests, listen_to_file
 from diffusionforce.trainer.rescue import with_ways_out
 from diffusionforce.trainer.room import Room
+from diffusionforce.trainer.scarcity import ScarceRam
 from diffusionforce.trainer.stall import StallWatch
 from diffusionforce.trainer.streams import Log
 from diffusionforce.ugpum.learned import Lessons
-from diffusionforce.wire import PASSING_JOB_NAME, Done, End, Failed, Hello, Message, Paused, Stopped, Warn
+from diffusionforce.wire import PASSING_JOB_NAME, Command, Done, End, Failed, Hello, Message, Paused, Stopped, Warn
 
 LoadEngine = Callable[[Profile], Engine]
 
@@ -147,7 +148,13 @@ class Session:
         self._stall = stall = StallWatch(job.profile, tell=self._report)
         self._room = Room(job)
         self._requests.on_pause = self._tell_pause
-        self._requests.on_look = stall.note_life
+        scarce = ScarceRam(warn=self._report, save=lambda: self._requests.add(Command(command="save")))
+
+        def on_look() -> None:
+            stall.note_life()
+            scarce.look()
+
+        self._requests.on_look = on_look
         self._requests.on_taken = stall.note_request
         self._requests.find_lack = self._room.lack
         stall.start()

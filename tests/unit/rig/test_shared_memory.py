@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from diffusionforce.errors import CardMemoryError
 from diffusionforce.rig import GIB
 from diffusionforce.rig import shared_memory as module
 from diffusionforce.rig.shared_memory import SharedMemoryCounter, SharedMemoryWatch, watch_shared_memory
@@ -73,41 +72,43 @@ class Readings:
         value = self.waiting.pop(0)
         return None if value is None else int(value * GIB)
 
-    def check(self, step: int, *, locked_gib: float = 0) -> None:
+    def look(self, *, locked_gib: float = 0) -> float:
         self.now_s += 1
-        self.watch.check(step=step, locked_bytes=int(locked_gib * GIB))
+        return self.watch.moved_bytes(locked_bytes=int(locked_gib * GIB)) / GIB
 
 
-def test_growth_ends_the_run_with_the_step():
-    readings = Readings(0.3, 0.7, 0.2, 1.2)
-    for step in (1, 2, 3):
-        readings.check(step)
-    with pytest.raises(CardMemoryError, match=r"moved 1 GB of the graphics cards' memory to RAM by step 4"):
-        readings.check(4)
+def test_growth_beyond_what_comes_and_goes_is_told():
+    readings = Readings(0.25, 0.75, 0.25, 1.25, 0.5)
+    assert [readings.look() for _ in range(5)] == [0, 0, 0, 1, 0]
+
+
+def test_who_goes_on_all_the_same_is_told_of_further_growth_only():
+    readings = Readings(0.25, 1.25, 1.25, 1.25, 3.25)
+    assert [readings.look(), readings.look()] == [0, 1]
+    readings.watch.begin_anew()
+    assert [readings.look() for _ in range(3)] == [0, 0, 2]
 
 
 def test_memory_that_we_lock_is_no_growth():
     readings = Readings(0.3, 8.3, 8.4, 0.3)
-    readings.check(1)
-    readings.check(2, locked_gib=8)
-    readings.check(3, locked_gib=8)
-    readings.check(4, locked_gib=8)  # Locked memory that Windows does not count yet.
+    assert readings.look() == 0
+    assert readings.look(locked_gib=8) == 0
+    assert readings.look(locked_gib=8) == 0
+    assert readings.look(locked_gib=8) == 0  # Locked memory that Windows does not count yet.
 
 
 def test_readings_that_fail_are_passed_over():
-    readings = Readings(0.3, None, 0.3)
-    for step in (1, 2, 3):
-        readings.check(step)
-    assert readings.waiting == []
+    readings = Readings(0.25, 2.25, None, 0.25)
+    assert [readings.look() for _ in range(4)] == [0, 2, 2, 0]
 
 
 def test_it_does_not_look_more_often_than_once_a_second():
     readings = Readings(0.3)
-    readings.check(1)
-    readings.watch.check(step=2)
+    readings.look()
+    assert readings.watch.moved_bytes() == 0
     assert readings.waiting == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has the counter")
 def test_other_systems_have_no_such_counter():
-    watch_shared_memory().check(step=1)
+    assert watch_shared_memory().moved_bytes() == 0

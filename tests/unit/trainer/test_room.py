@@ -105,3 +105,55 @@ def test_a_resume_beforehand_is_no_permission():
 
     requests.on_pause = stop
     assert requests.stop_requested and told == [True, False]
+
+
+def test_a_run_whose_folder_is_gone_waits_until_it_is_back(tmp_path: Path, disk: dict[str, int]):
+    disk["free"] = 1 << 40
+    job = small_job(tmp_path, steps=100)
+    job.run_dir.mkdir()
+    room = Room(job)
+    assert room.lack("step") is None
+    job.run_dir.rename(tmp_path / "elsewhere")
+    lack = room.lack("step")
+    assert lack is not None and str(job.run_dir) in lack.sentence and "gone" in lack.sentence
+    (tmp_path / "elsewhere").rename(job.run_dir)
+    assert room.lack("step") is None
+
+
+def test_a_run_whose_folder_is_read_only_waits_before_it_writes(
+    tmp_path: Path, disk: dict[str, int], monkeypatch: pytest.MonkeyPatch
+):
+    disk["free"] = 1 << 40
+    job = small_job(tmp_path, steps=100, checkpoints__every_steps=50)
+    job.run_dir.mkdir()
+    (job.run_dir / "run.json").write_bytes(b"{}")
+    room, opened = Room(job), room_module.os.open
+    assert at(room, 49).lack("step") is None and (job.run_dir / "run.json").read_bytes() == b"{}"
+
+    def refused(path: Path, flags: int, *rest: int) -> int:
+        if flags & room_module.os.O_WRONLY:
+            raise OSError(30, "Read-only file system", str(path))
+        return opened(path, flags, *rest)
+
+    monkeypatch.setattr(room_module.os, "open", refused)
+    assert at(room, 48).lack("step") is None, "nothing is written after this step"
+    lack = at(room, 49).lack("step")
+    assert lack is not None and "read-only" in lack.sentence
+
+
+def test_a_wait_for_what_an_engine_lacks_ends_when_it_is_there_or_somebody_says_so():
+    requests, told = Requests(), list[str]()
+    lacks: list[Lack | None] = [Lack(sentence="Short.", hint="")] * 3
+
+    def resume(paused: bool) -> None:
+        told.append(requests.lack.sentence if requests.lack is not None else "on")
+        if paused:
+            requests.add(Command(command="resume"))
+
+    requests.on_pause = resume
+    requests.wait_while(lambda: lacks[0])
+    assert told == ["Short.", "on"]
+    requests.wait_while(lambda: lacks[0])
+    assert told == ["Short.", "on"] * 2, "who said to go on has said it of that time"
+    requests.wait_while(lambda: None)
+    assert told == ["Short.", "on"] * 2

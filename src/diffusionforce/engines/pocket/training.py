@@ -13,7 +13,7 @@ import torch
 
 from diffusionforce.datasets.intakes import SMALLEST_SET_TO_SPLIT
 from diffusionforce.engines.autopsy import out_of_memory, phase_of, skipped_samples, step_words
-from diffusionforce.engines.contract import Controls, Datasets, Output, Report
+from diffusionforce.engines.contract import Controls, Datasets, Lack, Output, Report
 from diffusionforce.engines.limits import enforce
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.beginning import attach_lora, check_job, place_model
@@ -31,9 +31,10 @@ from diffusionforce.engines.pocket.progress import Measured, Progress, read_prog
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.resuming import capture, restore
 from diffusionforce.engines.pocket.schedule import TimeLeft, steps_with_samples
-from diffusionforce.engines.pocket.stepper import Stepper
+from diffusionforce.engines.pocket.stepper import Stepper, StepResult
 from diffusionforce.engines.pocket.text import TextEncoder
 from diffusionforce.engines.pocket.weights import load_base
+from diffusionforce.engines.pressure import Pressure, free_card_bytes, moved_to_ram
 from diffusionforce.errors import CardMemoryError, DivergedError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.aside import SampleRoom, drop_locals
@@ -125,6 +126,7 @@ class _Run:
         self._room: SampleRoom | None = None
         self._encoder: TextEncoder | None = None
         self._watch = watch_shared_memory()
+        self._pressure = Pressure(plan=plan, controls=controls, report=report)
         self._doing = "while the model was loaded"
         """For words about a failure; empty within steps."""
 
@@ -291,7 +293,7 @@ class _Run:
         for step in range(self._step + 1, profile.training.steps + 1):
             self._interrupt()
             start_s, self._doing = time.perf_counter(), ""
-            result = stepper.take_step(step)
+            result = self._taken(stepper, step)
             seconds = time.perf_counter() - start_s
             self._step = step
             time_left.note_step(seconds)
@@ -313,6 +315,20 @@ class _Run:
             if step < profile.training.steps:
                 self._pause(transformer, samples, time_left, meters, is_sample_step=step in sample_steps)
 
+    def _taken(self, stepper: Stepper, step: int) -> StepResult:
+        """Take a step, again where another program had taken the memory for it; it is the same step each time."""
+        while True:
+            try:
+                result = stepper.take_step(step)
+            except (RuntimeError, MemoryError) as error:
+                # The optimiser may have changed some matrices of the LoRA already, and others not.
+                if phase_of(error) == "optimizer" or not self._pressure.makes_room(error, step=step):
+                    raise
+            else:
+                self._pressure.note_step(step)
+                return result
+            self._interrupt()
+
     def _pause(
         self,
         transformer: PocketTransformer,
@@ -333,13 +349,19 @@ class _Run:
             meters.forget_peaks()  # A step's peak is what steps hold.
 
     def _watch_shared_memory(self) -> None:
-        """End the run, keeping what there is, where the system moves the cards' memory to RAM."""
+        """Keep what there is and wait, where the system moves the cards' memory to RAM."""
+        if self._moved_lack() is None:
+            return
+        self._save()
+        self._controls.wait_while(self._moved_lack)
+        self._watch.begin_anew()
+
+    def _moved_lack(self) -> Lack | None:
         assert self._room is not None, "steps are taken between installing and removing"
-        try:
-            self._watch.check(step=self._step, locked_bytes=self._room.locked_bytes)
-        except CardMemoryError:
-            self._save()
-            raise
+        moved_bytes = self._watch.moved_bytes(locked_bytes=self._room.locked_bytes)
+        # What was moved comes back only when it is used again: then it is enough that there is room for it.
+        is_over = moved_bytes == 0 or free_card_bytes() >= moved_bytes
+        return None if is_over else moved_to_ram(moved_bytes, step=self._step)
 
     def _make_samples(self, transformer: PocketTransformer, samples: SampleMaker) -> float:
         """Make samples, or leave them out if they do not fit; the seconds that it took."""

@@ -1,5 +1,6 @@
 """Memory in runs of the pocket engine: blocks aside while samples are made, and what happens when it runs out."""
 
+import functools
 import importlib
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import torch
 from PIL import Image
 from tests.support.pocket_runs import Run, tiny_job
 
-from diffusionforce.engines import autopsy
+from diffusionforce.engines import autopsy, pressure
 from diffusionforce.engines.plans import DevicePlan, RunPlan
 from diffusionforce.engines.pocket import results, stepper, training
 from diffusionforce.engines.pocket.model import PocketTransformer
@@ -16,7 +17,7 @@ from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.pager.pager import Pager
 from diffusionforce.rig.shared_memory import SharedMemoryWatch
-from diffusionforce.wire import Checkpoint, Done, Sample, Step, Warn
+from diffusionforce.wire import Checkpoint, Done, Sample, Step, Stopped, Warn
 
 NO_MEMORY = "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total capacity of 24 GiB"
 PROMPTS = ["Blob, waving", "a fox"]
@@ -162,6 +163,8 @@ def test_no_memory_in_a_step_ends_in_an_autopsy(
     monkeypatch.setattr(
         training, "out_of_memory", lambda *args, **words: autopsy.out_of_memory(*args, **(words | {"plan": even}))
     )
+    planning = functools.partial(pressure.Pressure, plan=even)
+    monkeypatch.setattr(training, "Pressure", lambda **words: planning(**{k: words[k] for k in words if k != "plan"}))
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 21 << 29)
     monkeypatch.setattr(torch.cuda, "max_memory_reserved", lambda device: 11 << 30)
     with pytest.raises(CardMemoryError) as caught:
@@ -201,13 +204,90 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(tmp_path: Path, monkeyp
         Run(tiny_job(tmp_path))
 
 
-def test_memory_that_the_system_moves_ends_the_run_with_the_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("stops_waiting", [False, True])
+def test_a_run_whose_memory_the_system_moves_saves_and_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops_waiting: bool
 ) -> None:
-    readings = [0, 0, 2 << 30, 9 << 30]
+    readings = [0, 0, 2 << 30, 2 << 30, 2 << 30, 2 << 30]
     watch = SharedMemoryWatch(lambda: readings.pop(0), clock=lambda: -2.0 * len(readings))
     monkeypatch.setattr(training, "watch_shared_memory", lambda: watch)
     run = Run(tiny_job(tmp_path, steps=4), begin=False)
-    with pytest.raises(CardMemoryError, match=r"moved 2 GB .* by step 3"):
-        run.train()
-    assert [save.step for save in run.of_kind(Checkpoint)] == [3]
+    run.controls.stops_waiting = stops_waiting
+    end = run.train()
+    (lack,) = run.controls.lacks
+    assert lack is not None and lack.sentence.startswith("Windows moved 2 GB of the graphics cards' memory to RAM by ")
+    assert [save.step for save in run.of_kind(Checkpoint)] == ([3] if stops_waiting else [3, 4])
+    assert isinstance(end, Stopped if stops_waiting else Done) and end.step == (3 if stops_waiting else 4)
+
+
+def short_of_memory(monkeypatch: pytest.MonkeyPatch, *, step: int, times: int) -> list[int]:
+    """Let the middle of a step run out of memory a few times; the steps that were tried are noted."""
+    take_step, tried = stepper.Stepper.take_step, list[int]()
+
+    def taking(self, number):
+        tried.append(number)
+        if number == step and tried.count(step) <= times:
+            fail = _raising(torch.OutOfMemoryError(NO_MEMORY))
+            handle = self._transformer.blocks[4].register_forward_pre_hook(fail)
+            try:
+                return take_step(self, number)
+            finally:
+                handle.remove()
+        return take_step(self, number)
+
+    monkeypatch.setattr(stepper.Stepper, "take_step", taking)
+    monkeypatch.setattr(pressure, "TRIES_AFTER_S", (0.0, 0.0, 0.0))
+    return tried
+
+
+def _raising(error: Exception):
+    def fail(*_, **__):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("paged", [frozenset[int](), frozenset({0, 3, 4})])
+def test_a_step_that_fits_no_longer_is_taken_again_and_changes_nothing(
+    tmp_path: Path, losses_without_samples: list[float], monkeypatch: pytest.MonkeyPatch, paged: frozenset[int]
+) -> None:
+    tried = short_of_memory(monkeypatch, step=2, times=2)
+    run = Run(sampling_job(tmp_path), plan=plan(paged=paged))
+    assert isinstance(run.end, Done) and run.losses == losses_without_samples
+    assert tried == [1, 2, 2, 2, 3] and run.controls.lacks == []
+    (warning,) = [warning for warning in run.of_kind(Warn) if "did not fit at first" in warning.sentence]
+    assert "tried 3 times" in warning.sentence and warning.step == 2
+
+
+def test_a_step_that_does_not_fit_for_long_waits_until_there_is_room(
+    tmp_path: Path, losses_without_samples: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = short_of_memory(monkeypatch, step=3, times=4)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1 << 30, 24 << 30))
+    run = Run(sampling_job(tmp_path), plan=plan())
+    assert isinstance(run.end, Done) and run.losses == losses_without_samples and tried.count(3) == 5
+    (lack,) = run.controls.lacks
+    assert lack is not None and lack.sentence == (
+        "Another program took memory of GPU 1: 1 GB are free, and step 3 needs 2.5 GB more than this run holds."
+    )
+
+
+def test_a_run_that_is_stopped_while_it_waits_for_memory_keeps_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short_of_memory(monkeypatch, step=3, times=99)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1 << 30, 24 << 30))
+    run = Run(tiny_job(tmp_path, steps=4), begin=False)
+    run.controls.stops_waiting = True
+    end = run.train()
+    assert isinstance(end, Stopped) and end.step == 2
+    assert [save.step for save in run.of_kind(Checkpoint)] == [2]
+
+
+def test_the_first_step_is_not_tried_again_since_nothing_shows_that_it_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = short_of_memory(monkeypatch, step=1, times=99)
+    with pytest.raises(CardMemoryError):
+        Run(tiny_job(tmp_path, steps=4))
+    assert tried == [1]

@@ -6,7 +6,7 @@ from tests.support import forecasts
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import forecast_strip, preview_cost
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
-from diffusionforce.gui.model.profile_draft import fields_by_name
+from diffusionforce.gui.model.profile_texts import fields_by_name
 from diffusionforce.gui.model.setting_notes import note
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffusionforce.gui.model import setting_fields
-from diffusionforce.gui.model.profile_draft import fields_by_name, text_of, value_of
+from diffusionforce.gui.model.profile_texts import fields_by_name, text_of, value_of
 from diffusionforce.gui.model.setting_fields import NotReadableError, plain_number, read
 from diffusionforce.gui.model.setting_words import CHOICES, SECTIONS, UNTOLD, WORDS
 from diffusionforce.job import Profile, builtin_profiles, read_profile

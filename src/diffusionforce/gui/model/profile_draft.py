@@ -4,30 +4,19 @@ Everything is kept as the text of its field, so that a half-typed number is as g
 model says whether the texts make a profile; its complaints become one sentence at the field that they are about.
 """
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import tomli_w
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
-from diffusionforce.gui.model import setting_cautions, setting_fields
-from diffusionforce.gui.model.language import tr
-from diffusionforce.gui.model.setting_fields import NotReadableError, SettingField
-from diffusionforce.gui.model.setting_words import WORDS
-from diffusionforce.job import Profile, parsed_toml
+from diffusionforce.gui.model import setting_cautions
+from diffusionforce.gui.model.profile_complaints import as_sentence, complaints
+from diffusionforce.gui.model.profile_texts import fields_by_name, get, put, text_of, texts_of, value_of
+from diffusionforce.gui.model.setting_fields import NotReadableError
+from diffusionforce.job import Profile
 
 MAX_UNDO = 200
-_TOO_SMALL = frozenset({"greater_than", "greater_than_equal"})
-_TOO_LARGE = frozenset({"less_than", "less_than_equal"})
-
-
-@functools.cache
-def fields_by_name() -> Mapping[str, SettingField]:
-    """Return every field by its dotted name, in the order of the page."""
-    return {field.name: field for field in setting_fields.fields()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,9 +190,9 @@ class ProfileDraft:
         self.problems: dict[str, str] = {}
         for name, field in fields_by_name().items():
             try:
-                _put(table, name, value_of(field, self._texts[name]))
+                put(table, name, value_of(field, self._texts[name]))
             except NotReadableError as error:
-                self.problems[name] = _sentence(str(error))
+                self.problems[name] = as_sentence(str(error))
         table["model"]["engine"] = self._engines.get(table["model"]["family"], self.saved.model.engine)
         profile = self._validated(table)
         self.profile: Profile | None = profile if not self.problems else None
@@ -213,113 +202,18 @@ class ProfileDraft:
         try:
             return Profile.model_validate(table)
         except ValidationError as error:
-            for problem in error.errors(include_url=False):
-                name = _field_of(problem)
-                self.problems.setdefault(name, _words_of(fields_by_name()[name], problem))
+            for name, sentence in complaints(error):
+                self.problems.setdefault(name, sentence)
             return None
 
     def _find_cautions(self, table: dict[str, Any]) -> dict[str, str]:
         """Look for what is unusual also while something is wrong: there the value that is saved stands in."""
         saved = self.saved.model_dump(mode="json")
         for name in self.problems:
-            _put(table, name, _get(saved, name))
+            put(table, name, get(saved, name))
         try:
             profile = Profile.model_validate(table)
         except ValidationError:
             return {}
         found = setting_cautions.of(profile, usual=self.original or self.saved)
         return {name: sentence for name, sentence in found.items() if name not in self.problems}
-
-
-def texts_of(profile: Profile) -> dict[str, str]:
-    """Return the text of every field of a profile."""
-    table = profile.model_dump(mode="json")
-    return {name: text_of(field, _get(table, name)) for name, field in fields_by_name().items()}
-
-
-def text_of(field: SettingField, value: Any) -> str:
-    """Return a value as the text of its field."""
-    if field.kind == "switch":
-        return "true" if value else "false"
-    if field.kind == "options":
-        return tomli_w.dumps(value).strip()
-    return setting_fields.written(field, value)
-
-
-def value_of(field: SettingField, text: str) -> Any:
-    """Return the value that a text means.
-
-    Raises:
-        NotReadableError: None.
-    """
-    if field.kind == "switch":
-        return text == "true"
-    if field.kind == "options":
-        try:
-            return parsed_toml(text)
-        except ValueError as error:
-            raise NotReadableError(
-                f"write option = value, a line each: {str(error)[0].lower()}{str(error)[1:]}"
-            ) from None
-    return setting_fields.read(field, text)
-
-
-def _get(table: Mapping[str, Any], name: str) -> Any:
-    value: Any = table
-    for part in name.split("."):
-        value = value[part]
-    return value
-
-
-def _put(table: dict[str, Any], name: str, value: Any) -> None:
-    *sections, key = name.split(".")
-    for part in sections:
-        table = table.setdefault(part, {})
-    table[key] = value
-
-
-def _field_of(problem: ErrorDetails) -> str:
-    """Return the field that a complaint is about; one about a whole table goes to the setting that it names first."""
-    known, location = fields_by_name(), [str(part) for part in problem["loc"]]
-    for end in range(len(location), 0, -1):
-        if ".".join(location[:end]) in known:
-            return ".".join(location[:end])
-    section = ".".join(location)
-    inside = [name for name in known if name.startswith(f"{section}.") or not section]
-    message = problem["msg"]
-    named = [(message.find(name.removeprefix(f"{section}.")), name) for name in inside]
-    return min(((at, name) for at, name in named if at >= 0), default=(0, (inside or ["title"])[0]))[1]
-
-
-def _words_of(field: SettingField, problem: ErrorDetails) -> str:
-    kind, context = problem["type"], problem.get("ctx", {})
-    if kind in _TOO_SMALL:
-        return tr("Too small: {range}").format(range=field.range_words)
-    if kind in _TOO_LARGE:
-        return tr("Too large: {range}").format(range=field.range_words)
-    if kind == "multiple_of":
-        step, value = int(context["multiple_of"]), problem["input"]
-        lower = int(value) // step * step
-        said = tr("Not a multiple of {step}: take {lower} or {upper}")
-        return said.format(step=step, lower=f"{lower:,}", upper=f"{lower + step:,}")
-    if kind == "string_too_short" or kind == "too_short":
-        return tr("This cannot be empty")
-    if kind == "string_too_long":
-        return tr("Too long: at most {number} characters").format(number=context["max_length"])
-    if kind == "too_long":
-        return tr("Too many: at most {number}").format(number=context["max_length"])
-    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return _sentence(_labelled(message, field))
-
-
-def _labelled(message: str, field: SettingField) -> str:
-    """Put the labels of settings in place of their keys."""
-    for name, words in WORDS.items():
-        key = name.rpartition(".")[2]
-        if "_" in key and field.section == name.rpartition(".")[0]:
-            message = message.replace(key, words.label)
-    return message
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -11,7 +11,8 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
-from diffusionforce.gui.model.profile_draft import ProfileDraft, fields_by_name
+from diffusionforce.gui.model.profile_draft import ProfileDraft
+from diffusionforce.gui.model.profile_texts import fields_by_name
 from diffusionforce.gui.model.setting_fields import SettingField
 from diffusionforce.gui.model.setting_notes import note
 from diffusionforce.gui.model.setting_words import SECTIONS

@@ -7,15 +7,12 @@ content goes to a neighbour, is forced to the disk, and takes the file's place i
 import contextlib
 import os
 import secrets
-import time
 from pathlib import Path
+
+from diffusionforce.job.held_files import move_over
 
 PART_SUFFIX = ".part"
 """Ends the names of files that are not whole yet; a process that was killed leaves one behind."""
-_WAITS_FOR_HOLDERS = os.name == "nt"
-"""Whether a file that another program holds open cannot be replaced until that lets go."""
-_REPLACE_TRIES = 20
-_REPLACE_WAIT_S = 0.01
 
 
 def neighbour_of(path: Path) -> Path:
@@ -35,22 +32,10 @@ def write_whole(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _replace(beside, path)
+        move_over(beside, path)
     except OSError as error:
         error.filename, error.filename2 = str(path), None
         raise
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-
-
-def _replace(source: Path, target: Path) -> None:
-    """Move a file over another; where that is refused while a program holds the other, wait a moment for it."""
-    for attempt in range(_REPLACE_TRIES):
-        try:
-            source.replace(target)
-            return
-        except PermissionError:
-            if not _WAITS_FOR_HOLDERS or attempt == _REPLACE_TRIES - 1:
-                raise
-            time.sleep(_REPLACE_WAIT_S)

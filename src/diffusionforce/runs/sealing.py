@@ -14,6 +14,7 @@ from pathlib import Path
 
 from diffusionforce.errors import RunFolderError
 from diffusionforce.job import neighbour_of
+from diffusionforce.job.held_files import move_over, patiently
 from diffusionforce.runs.checkpoints import (
     MANIFEST,
     CheckpointFile,
@@ -59,7 +60,8 @@ def new_checkpoint(
     """
     folder = neighbour_of(target)
     try:
-        folder.mkdir(parents=True)
+        target.parent.mkdir(exist_ok=True)
+        folder.mkdir()
         yield folder
         _seal(folder, manifest, expected or {})
         _move(folder, target)
@@ -73,7 +75,7 @@ def remove_checkpoint(folder: Path) -> None:
     """Remove a checkpoint, in one move as far as anybody can see; a disk that refuses keeps it."""
     gone = neighbour_of(folder)
     with contextlib.suppress(OSError):
-        folder.rename(gone)
+        move_over(folder, gone)
         shutil.rmtree(gone, ignore_errors=True)
 
 
@@ -84,9 +86,8 @@ def _seal(folder: Path, manifest: CheckpointManifest, expected: Mapping[str, byt
         if not path.is_file():
             continue
         name = path.relative_to(folder).as_posix()
-        with path.open("r+b") as file:
-            os.fsync(file.fileno())
-        digest, size_bytes, _ = digest_of(path, keep=False)
+        _sync_file(path)
+        digest, size_bytes, _ = patiently(lambda path=path: digest_of(path, keep=False))
         if name in expected and digest != hashlib.sha256(expected[name]).hexdigest():
             raise RunFolderError(
                 f"The disk does not give back what was written to {path.name} in {folder.parent}.",
@@ -111,8 +112,14 @@ def _move(folder: Path, target: Path) -> None:
         except RunFolderError:
             pass
         remove_checkpoint(target)
-    folder.rename(target)
+    move_over(folder, target)
     _sync_folder(target.parent)
+
+
+def _sync_file(path: Path) -> None:
+    """Force what was written to a file to the disk."""
+    with patiently(lambda: path.open("r+b")) as file:
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from diffusionforce.job import whole_files, write_whole
+from diffusionforce.job import held_files, write_whole
 
 
 @pytest.fixture
@@ -72,7 +72,8 @@ def test_on_windows_a_program_that_holds_the_file_is_waited_for(
         return move(source, target)
 
     monkeypatch.setattr(Path, "replace", replace)
-    monkeypatch.setattr(whole_files, "_WAITS_FOR_HOLDERS", True)
+    monkeypatch.setattr(held_files, "WAITS_FOR_HOLDERS", True)
+    monkeypatch.setattr(held_files, "PATIENCE_S", 0.2)
     if is_written:
         write_whole(path, b"new")
     else:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.jobs import small_job
 
 from diffusionforce.errors import DiskError, ProfileError, RunFolderError
-from diffusionforce.job import Job, changed
+from diffusionforce.job import Job, changed, held_files
 from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.runs import (
     RunFolder,
@@ -31,7 +31,9 @@ FILES = {"state.safetensors": bytes(range(256)) * 40, "notes.json": b"{}"}
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
-    return small_job(tmp_path, steps=10)
+    made = small_job(tmp_path, steps=10)
+    made.run_dir.mkdir()
+    return made
 
 
 def saved(job: Job, step: int, *, held_out_loss: float | None = None, name: str = "fox") -> Path:
@@ -197,3 +199,27 @@ def test_the_newest_the_best_and_some_in_between_are_kept(settings: dict[str, in
     losses = {10: 0.9, 20: 0.2, 30: None, 40: 0.3, 50: 0.4, 60: 0.5}
     saves = [Save(step=step, held_out_loss=loss) for step, loss in losses.items()]
     assert set(losses) - surplus(saves, CheckpointSettings(**settings)) == kept
+
+
+def test_a_run_folder_that_was_moved_away_is_not_made_anew(job: Job) -> None:
+    job.run_dir.rename(job.run_dir.with_name("elsewhere"))
+    with pytest.raises(RunFolderError, match="its folder was moved or removed"):
+        saved(job, 4)
+    assert not job.run_dir.exists()
+
+
+def test_on_windows_a_scanner_that_holds_a_new_checkpoint_is_waited_for(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scanners open what has just been written; a folder with an open file in it cannot be renamed on Windows."""
+    move, refusals = Path.replace, iter(range(3))
+
+    def replace(source: Path, target: Path) -> Path:
+        if next(refusals, None) is not None:
+            raise PermissionError(13, "Access is denied", str(source), None, str(target))
+        return move(source, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(held_files, "WAITS_FOR_HOLDERS", True)
+    state = saved(job, 4)
+    assert require_whole(state).step == 4 and [path.name for path in state.parent.iterdir()] == [state.name]

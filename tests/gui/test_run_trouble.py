@@ -15,7 +15,7 @@ def test_trouble_is_shown_once_and_taken_back(qtbot: QtBot):
     qtbot.addWidget(notice)
 
     def shown() -> list[str]:
-        notice.show_model(model, own=True, compact=False)
+        notice.show_model(model, compact=False)
         qtbot.wait(1)  # What was taken away goes in a turn of its own.
         return [banner.accessibleName() for banner in notice.findChildren(Banner)]
 
@@ -36,16 +36,16 @@ def test_ending_by_force_is_offered_once_a_stop_takes_too_long(qtbot: QtBot):
     notice, model = RunNotice(), RunModel()
     qtbot.addWidget(notice)
     model.stop_asked = True
-    notice.show_model(model, own=True, compact=False)
+    notice.show_model(model, compact=False)
     assert not notice.findChildren(Banner)
     model.stop_overdue = True
     for _ in range(2):
-        notice.show_model(model, own=True, compact=False)
+        notice.show_model(model, compact=False)
     (force,) = [one for one in notice.findChildren(Button) if one.accessibleName() == "End it now"]
     with qtbot.waitSignal(notice.force_confirmed, timeout=1000):
         qtbot.mouseClick(force, Qt.MouseButton.LeftButton)
     assert not force.isEnabled()
     model.feed(Stopped(step=3))
-    notice.show_model(model, own=True, compact=False)
+    notice.show_model(model, compact=False)
     qtbot.wait(1)
     assert [one.title.text() for one in notice.findChildren(Banner)] == [model.outcome.title if model.outcome else ""]

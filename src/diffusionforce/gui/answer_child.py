@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QProcess, Signal
 from diffusionforce.errors import UserError
 from diffusionforce.gui import processes
 from diffusionforce.wire import LineSplitter, module_command
+from diffusionforce.wire.interpreter import repair_hint
 
 END_WAIT_MS = 3000
 LAST_WORDS_BYTES = 16 * 1024
@@ -83,8 +84,8 @@ class AnswerChild(QObject):
         if error == QProcess.ProcessError.FailedToStart and not self._is_done:
             self._is_done = True
             reason = self._process.errorString().rstrip(".")
-            hint = "Run bootstrap.py again; it repairs the environment."
-            self.answered.emit(UserError(f"The system could not start {self._what}: {reason}.", hint=hint))
+            sentence = f"The system could not start {self._what}: {reason}."
+            self.answered.emit(UserError(sentence, hint=repair_hint()))
 
     def _on_finished(self, exit_code: int, _status: QProcess.ExitStatus) -> None:
         self._on_output()

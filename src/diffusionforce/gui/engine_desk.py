@@ -8,6 +8,7 @@ from diffusionforce.gui.model import engine_state
 from diffusionforce.gui.model.engine_state import EngineView
 from diffusionforce.wire import module_command
 from diffusionforce.wire.engine import EngineProgress, read_engine_record
+from diffusionforce.wire.interpreter import repair_hint
 
 _MODULE = "diffusionforce.engines.musubi.command"
 
@@ -73,8 +74,7 @@ class EngineDesk(QObject):
             self._show(engine_state.of_problem(answer))
         else:
             sentence = f"The engine could not be looked at: the process ended with code {child.exit_code}."
-            hint = "Run bootstrap.py again; it repairs the environment."
-            self._show(engine_state.of_problem(UserError(sentence, hint=hint, detail=child.log)))
+            self._show(engine_state.of_problem(UserError(sentence, hint=repair_hint(), detail=child.log)))
 
     def _end(self) -> None:
         if self._child is not None:

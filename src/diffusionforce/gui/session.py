@@ -10,6 +10,7 @@ from diffusionforce.errors import ProfileError, RunFolderError, UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.child import TrainerChild
 from diffusionforce.gui.follower import RunFollower
+from diffusionforce.gui.lock_watch import LockWatch
 from diffusionforce.gui.model import outcome, run_chain
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
@@ -17,11 +18,16 @@ from diffusionforce.gui.model.run_title import long_title, run_title
 from diffusionforce.job import Job, read_job, write_job
 from diffusionforce.runs import RunFolder, claimed_run_dir, runs_root
 from diffusionforce.runs.log import last_words
-from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message
+from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message, Stalled
 
 REPAINT_MS = 100
 STOP_LEAST_MS, STOP_STEPS = 120_000, 4
 """How long a stop may take until ending by force is offered: at the least, and in steps."""
+HELD_UP = "The trainer does not answer: one call of a library keeps everything else in it waiting."
+HELD_UP_HINT = (
+    "Which one is written in log.txt. It may still go on by itself; if it does not, stop the run: what was saved stays."
+)
+GOES_ON = "The trainer answers again."
 KILL_MS = 10_000
 """How long a trainer that is to break off may take to do so."""
 
@@ -52,6 +58,8 @@ class RunSession(QObject):
         self._repaint.setSingleShot(True)
         self._repaint.setInterval(REPAINT_MS)
         self._repaint.timeout.connect(self.changed)
+        self._locks = LockWatch(lambda: RunFolder(self.root).log_path, self)
+        self._locks.found.connect(self._on_held_up)
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.timeout.connect(self._on_stop_overdue)
@@ -86,6 +94,7 @@ class RunSession(QObject):
             session._kept = kept.pop_all()
         child = TrainerChild(session)
         child.message_received.connect(session._on_message)
+        session._locks.start()
         child.log_received.connect(session._on_log)
         child.ended.connect(session._on_ended)
         session._child = child
@@ -153,6 +162,10 @@ class RunSession(QObject):
         """Send a command to the trainer: through its input where it is ours, else through the run folder."""
         if command.command == "stop":
             self.model.stop_asked = True
+        elif command.command == "save":
+            self.model.save_asked = True
+        elif command.command == "sample":
+            self.model.preview_asked = True
         elif command.command == "prompts":
             self.model.prompts = command.prompts or ()
         elif command.command in {"pause", "resume"}:
@@ -165,7 +178,7 @@ class RunSession(QObject):
             background.run(self, lambda: folder.ask(command), done=lambda _: None, failed=self._on_unasked)
 
     def _on_unasked(self, error: UserError) -> None:
-        self.model.stop_asked = self.model.pause_asked = False
+        self.model.stop_asked = self.model.pause_asked = self.model.save_asked = self.model.preview_asked = False
         self.model.write_log(f"WARNING The trainer could not be asked. {error.sentence}")
         self._touch()
 
@@ -212,6 +225,7 @@ class RunSession(QObject):
         """Stop listening."""
         self._repaint.stop()
         self._patience.stop()
+        self._locks.stop()
         if self._follower is not None:
             self._follower.stop()
         self._clean_up()
@@ -219,8 +233,15 @@ class RunSession(QObject):
     def _on_message(self, message: Message) -> None:
         if isinstance(message, Hello) and message.run_dir:
             self.root = Path(message.run_dir) if self.is_own else self.root
+        if self._locks.note_life():
+            self.model.feed(Stalled(stalled=False, sentence=GOES_ON, step=self.model.step))
         self.model.feed(message)
         self._touch()
+
+    def _on_held_up(self) -> None:
+        if not self.is_over:
+            self.model.feed(Stalled(stalled=True, sentence=HELD_UP, hint=HELD_UP_HINT, step=self.model.step))
+            self._touch()
 
     def _on_log(self, line: str) -> None:
         if line.strip():
@@ -232,6 +253,7 @@ class RunSession(QObject):
         self._touch()
 
     def _on_ended(self, result: Outcome) -> None:
+        self._locks.stop()
         if result.kind == "crashed":
             result = self._with_what_was_kept(result)
         self.model.end(result)

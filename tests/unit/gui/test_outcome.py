@@ -26,7 +26,9 @@ def test_a_finished_run_says_how_far_the_held_out_loss_fell():
     end = Done(step=300, lora="x", seconds=124, held_out_before=0.0605, held_out_after=0.0376)
     result = outcome.of_message(end)
     assert (result.kind, result.tone) == ("done", "ok")
-    assert result.sentence == ("300 steps in 2 min 4 s. The held-out loss fell by 38 %, from 0.0605 to 0.0376.")
+    assert result.sentence == (
+        "300 steps in 2 min 4 s, previews and pauses included. The held-out loss fell by 38 %, from 0.0605 to 0.0376."
+    )
 
 
 def test_a_loss_that_rose_is_not_called_a_fall():

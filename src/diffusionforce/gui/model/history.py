@@ -89,8 +89,8 @@ class PastRun:
         steps = f"step {state.step:,} of {state.num_steps:,}"
         if state.state == "done":
             fall = state.held_out_loss.fall if state.held_out_loss is not None else None
-            parts = [words.count(state.step, "step")]
-            parts += [words.duration(self.seconds)] if self.seconds else []
+            took = f" in {words.duration(self.seconds)}" if self.seconds else ""
+            parts = [f"{words.count(state.step, 'step')}{took}"]
             if fall is not None:
                 parts.append(f"held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}")
             return " · ".join(parts)

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from diffusionforce.gui.model import words
 from diffusionforce.runs import RunState
 from diffusionforce.wire import Done, End, Failed, JobChange, Stopped
+from diffusionforce.wire.interpreter import repair_hint
 
 Kind: TypeAlias = Literal["done", "stopped", "failed", "crashed", "not_started"]
 
@@ -65,7 +66,7 @@ def of_message(end: End) -> Outcome:
     """Return the outcome that the trainer itself told."""
     if isinstance(end, Done):
         fall = _fall(end.held_out_before, end.held_out_after)
-        took = f"{words.count(end.step, 'step')} in {words.duration(end.seconds)}."
+        took = f"{words.count(end.step, 'step')} in {words.duration(end.seconds)}, previews and pauses included."
         return Outcome(kind="done", sentence=f"{took} {fall}".strip(), step=end.step)
     if isinstance(end, Stopped):
         kept = "What was learned up to there is saved." if end.lora else "There was nothing to save yet."
@@ -117,7 +118,7 @@ def not_started(reason: str, *, command: str) -> Outcome:
     return Outcome(
         kind="not_started",
         sentence=f"The system could not start the trainer process: {reason}.",
-        hint="Run bootstrap.py again; it repairs the environment.",
+        hint=repair_hint(),
         detail=command,
     )
 

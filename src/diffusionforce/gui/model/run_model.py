@@ -88,6 +88,8 @@ class RunModel:
         self.stop_asked = False
         self.stop_overdue = False
         """Whether the run was asked to stop so long ago that ending it by force is offered."""
+        self.save_asked = self.preview_asked = False
+        """Whether a file, or previews, were asked for and have not come yet."""
         self.pause_asked = False
         self.is_paused = False
         self.pause: Paused | None = None
@@ -135,6 +137,7 @@ class RunModel:
                 self._expect_samples(message.step)
             case Sample():
                 self.samples.add(message)
+                self.preview_asked = False
             case Checkpoint():
                 self._take_checkpoint(message)
             case Warn():
@@ -305,6 +308,7 @@ class RunModel:
     def _take_checkpoint(self, message: Checkpoint) -> None:
         seen = self._clock() if self.live else None
         self.saved = [lora for lora in self.saved if lora.path != message.path]
+        self.save_asked = False
         self.saved.append(SavedLora(step=message.step, path=message.path, size_bytes=message.size_bytes, seen_s=seen))
         self.write_log(f"step {message.step}  saved {message.path} ({words.size(message.size_bytes)})")
 

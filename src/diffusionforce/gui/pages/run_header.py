@@ -3,6 +3,7 @@
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
+from diffusionforce.gui.model import run_requests
 from diffusionforce.gui.model.dataset_title import folder_title
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_model import RunModel
@@ -69,18 +70,13 @@ class RunHeader(Header):
         going = model.outcome is None
         for button in (self.preview, self.save, self.pause, self.stop):
             button.setVisible(going)
-            reason = "The run is stopping." if model.stop_asked else ""
-            if button in {self.preview, self.save} and not reason:
-                reason = _why_not_yet(model)
+        stopping = "The run is stopping." if model.stop_asked else ""
+        reasons = {self.preview: run_requests.why_no_preview(model), self.save: run_requests.why_no_save(model)}
+        for button in (self.preview, self.save, self.pause, self.stop):
+            reason = reasons.get(button, stopping)
             button.allow(not reason, reason=tr(reason))
         waits = model.is_paused or model.pause_asked
         self.pause.set_text("Go on" if waits else "Pause", icon="play" if waits else "pause")
         self.open_folder.setVisible(not going)
         self.preview.set_text("Preview" if compact else "Preview now")
         self.save.set_text("Save" if compact else "Save now")
-
-
-def _why_not_yet(model: RunModel) -> str:
-    if not model.last_step:
-        return "Possible after the first step."
-    return "The run is paused." if model.is_paused else ""

@@ -109,7 +109,7 @@ class RunLivePage(Page):
             return
         model = self.session.model
         self.header.show_session(self.session, compact=self.compact)
-        self.notice.show_model(model, own=self.session.is_own, compact=self.compact, root=self.session.root)
+        self.notice.show_model(model, compact=self.compact, root=self.session.root)
         self.tiles.show_model(model, compact=self.compact)
         for card in (self.loss, self.step, self.log):
             card.show_model(model)

@@ -76,12 +76,11 @@ class RunNotice(QWidget):
         self._shown_outcome, self.is_asking, self._model = None, False, None
         self._progress.show()
 
-    def show_model(self, model: RunModel, *, own: bool, compact: bool, root: Path | None = None) -> None:
+    def show_model(self, model: RunModel, *, compact: bool, root: Path | None = None) -> None:
         """Show where a run is.
 
         Args:
             model: The run.
-            own: Whether its trainer is a child of this window.
             compact: Whether there is room for few words only.
             root: Its folder, in which is looked, once it has ended, whether it can go on.
         """
@@ -98,11 +97,11 @@ class RunNotice(QWidget):
         self._step.set_text(at)
         self._share.set_text(words.percent(model.share) if model.step else "")
         self._left.set_text(self._time_left(model, compact=compact))
-        self._so_far.set_text(f"{words.duration(model.steps_s)} so far" if model.steps_s else "")
+        self._so_far.set_text(f"{words.duration(model.steps_s)} of training so far" if model.steps_s else "")
         self._so_far.setVisible(bool(model.steps_s) and not compact)
         self.bar.show_share(model.share, ticks=self._ticks(model))
         self._next.set_text(tr(self._next_words(model)))
-        self._saved.set_text(self._saved_words(model, own=own, compact=compact))
+        self._saved.set_text(self._saved_words(model, compact=compact))
 
     def _offer_force(self) -> None:
         """Offer to end a run that does not stop."""
@@ -150,18 +149,14 @@ class RunNotice(QWidget):
         return f"Next previews in {steps} ({words.duration(number * model.step_s)})"
 
     @staticmethod
-    def _saved_words(model: RunModel, *, own: bool, compact: bool) -> str:
+    def _saved_words(model: RunModel, *, compact: bool) -> str:
         if not model.saved:
-            return (
-                ""
-                if compact or model.last_step is None
-                else "Stopping saves what was learned so far."
-                if own
-                else "Nothing is saved yet."
-            )
+            return "" if compact or model.last_step is None else "Stopping saves what was learned so far."
         since, step = model.seconds_since_save(), f"{model.saved[-1].step:,}"
         told = f"Last save: step {step}." if since is None else f"Last save: step {step}, {words.ago(since)}."
-        return told if compact else f"{told} Stopping now keeps it."
+        if compact:
+            return told
+        return f"{told} Stopping saves step {model.step:,} first." if model.saved[-1].step < model.step else told
 
     def ask_stop(self) -> None:
         """Ask inline whether to stop; the safe button has the focus."""

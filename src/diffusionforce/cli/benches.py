@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Sequence
 
 from diffusionforce.wire import child_environment, module_command
+from diffusionforce.wire.interpreter import is_environment_needed, require_torch
 
 BENCHES = {
     "rig": ("diffusionforce.trainer.speed_test", "how fast each card computes and is reached"),
@@ -13,6 +14,12 @@ BENCHES = {
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a measurement in a process of its own, and return its exit code."""
+    """Run a measurement in a process of its own, and return its exit code.
+
+    Raises:
+        SetupError: There is no PyTorch anywhere.
+    """
+    if is_environment_needed():
+        require_torch()
     module, _ = BENCHES[arguments[0]]
     return subprocess.run(module_command(module, *arguments), check=False, env=child_environment()).returncode

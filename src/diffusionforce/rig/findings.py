@@ -11,6 +11,7 @@ from diffusionforce.rig.cards import Card
 from diffusionforce.rig.machine import Machine
 from diffusionforce.rig.sizes import GIB, in_gb
 from diffusionforce.rig.torch_facts import TorchFacts
+from diffusionforce.wire.interpreter import rebuild_hint, repair_hint
 
 Severity = Literal["problem", "warning", "note", "good"]
 _ORDER: tuple[Severity, ...] = ("problem", "warning", "note", "good")
@@ -117,9 +118,8 @@ def _about_driver(cards: Sequence[Card]) -> Iterator[Finding]:
 
 
 def _about_torch(torch: TorchFacts, *, cards: Sequence[Card]) -> Iterator[Finding]:
-    again = "Run bootstrap.py again; it picks the build that suits the cards."
     if torch.failure:
-        yield Finding(severity="problem", sentence=torch.failure, hint="Run bootstrap.py again.")
+        yield Finding(severity="problem", sentence=torch.failure, hint=repair_hint())
     elif not cards:
         yield Finding(severity="good", sentence=f"PyTorch {torch.version} works.")
     elif torch.cuda_available:
@@ -128,7 +128,7 @@ def _about_torch(torch: TorchFacts, *, cards: Sequence[Card]) -> Iterator[Findin
         yield Finding(severity="good", sentence=sentence)
     elif not torch.cuda_build:
         sentence = f"The cards cannot be used: PyTorch {torch.version} was built without CUDA."
-        yield Finding(severity="problem", sentence=sentence, hint=again)
+        yield Finding(severity="problem", sentence=sentence, hint=rebuild_hint())
     else:
         yield _why_cuda_is_off(torch, cards=cards)
 
@@ -143,7 +143,7 @@ def _why_cuda_is_off(torch: TorchFacts, *, cards: Sequence[Card]) -> Finding:
             severity="problem",
             sentence=f"The NVIDIA driver {card.driver_version} is too old: it runs CUDA up to {newest}, and this "
             f"PyTorch was built for CUDA {torch.cuda_build}.",
-            hint="Install the newest driver from NVIDIA, or run bootstrap.py again for an older CUDA build.",
+            hint=f"Install the newest driver from NVIDIA. Or: {rebuild_hint()}",
         )
     old = [c for c in cards if c.compute_capability is not None and c.compute_capability < OLDEST_CHIP_FOR_CUDA_13]
     if old and build >= 13:

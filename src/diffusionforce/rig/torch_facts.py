@@ -66,6 +66,8 @@ def torch_facts(*, timeout_s: float = 60.0, python: str | None = None) -> TorchF
         return TorchFacts(failure=f"{python} could not be started: {error.strerror}.")
     lines = child.stdout.splitlines()
     if child.returncode != 0 or not lines:
+        if "No module named 'torch'" in child.stderr:
+            return TorchFacts(failure="PyTorch is not here: the training environment is not set up yet.")
         last = (child.stderr.strip().splitlines() or [f"exit code {child.returncode}"])[-1]
         return TorchFacts(failure=f"PyTorch could not be imported: {last}")
     return TorchFacts(**json.loads(lines[-1]))

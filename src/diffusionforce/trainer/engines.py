@@ -5,6 +5,7 @@ from typing import cast
 
 from diffusionforce.engines.contract import Engine
 from diffusionforce.job import Profile
+from diffusionforce.wire.interpreter import require_torch
 
 _ENGINES = {
     "pocket": ("diffusionforce.engines.pocket.training", "PocketEngine"),
@@ -13,6 +14,11 @@ _ENGINES = {
 
 
 def load_engine(profile: Profile) -> Engine:
-    """Return the engine that a profile names."""
+    """Return the engine that a profile names.
+
+    Raises:
+        SetupError: There is no PyTorch here, which every engine needs.
+    """
+    require_torch()
     module, name = _ENGINES[profile.model.engine]
     return cast(Engine, getattr(importlib.import_module(module), name)())

@@ -12,7 +12,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from diffusionforce.errors import UserError
+from diffusionforce.errors import SetupError, UserError
 from diffusionforce.job import data_dir
 
 STAMP_NAME = "diffusionforce-environment.json"
@@ -63,8 +63,33 @@ def is_environment_needed() -> bool:
     return not has_torch() and child_python() == own_python()
 
 
+def is_from_checkout() -> bool:
+    """Return whether what runs us was set up from a source checkout, and needs no environment beside it."""
+    return has_torch() and not (Path(sys.prefix) / STAMP_NAME).is_file()
+
+
+def require_torch() -> None:
+    """Refuse to go on in a Python that has no PyTorch.
+
+    Raises:
+        SetupError: It has none.
+    """
+    if not has_torch():
+        raise SetupError(
+            "The training environment is not set up yet.",
+            hint="Open Settings, Training environment; or run: diffusionforce env create",
+        )
+
+
 def repair_hint() -> str:
     """Return what to do about a Python for training that does not work."""
-    if has_torch():
+    if is_from_checkout():
         return "Run bootstrap.py again; it repairs the environment."
     return "Open Settings, Training environment, and repair it; or run: diffusionforce env repair"
+
+
+def rebuild_hint() -> str:
+    """Return what to do about a build of PyTorch that does not suit the cards."""
+    if is_from_checkout():
+        return "Run bootstrap.py again; it picks the build that suits the cards."
+    return "Open Settings, Training environment, and build it for the cards; or run: diffusionforce env create"

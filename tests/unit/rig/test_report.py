@@ -37,7 +37,7 @@ def test_a_python_without_torch_says_so(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\" >&2\nexit 1\n")
     program.chmod(0o755)
     failure = torch_facts(python=str(program)).failure
-    assert failure == "PyTorch could not be imported: ModuleNotFoundError: No module named 'torch'"
+    assert failure == "PyTorch is not here: the training environment is not set up yet."
 
 
 def test_a_torch_that_hangs_is_given_up(tmp_path: Path) -> None:

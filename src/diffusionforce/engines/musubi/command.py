@@ -15,7 +15,8 @@ from diffusionforce.engines.musubi.installation import Installation, Stage, inst
 from diffusionforce.engines.musubi.manifest import read_manifest
 from diffusionforce.engines.musubi.pin import Pin, engine_dir, read_pin
 from diffusionforce.engines.musubi.verification import Differences, compare, read_stamp, verify
-from diffusionforce.errors import UserError
+from diffusionforce.environment.application import find_application
+from diffusionforce.errors import EngineError, UserError
 from diffusionforce.runs import storage_error
 from diffusionforce.wire import Failed, let_interrupts_through, to_json
 from diffusionforce.wire.engine import EngineProgress, EngineStatus, EngineTerms
@@ -90,10 +91,21 @@ def status(pin: Pin, *, installation: Installation | None = None) -> EngineStatu
 def _answer(action: str, place: Path | None) -> EngineStatus:
     pin = read_pin()
     if action == "install":
-        return status(pin, installation=install(pin, place=place, report=_Reporter()))
+        return status(pin, installation=_installed(pin, place))
     if action == "verify":
         verify(pin, every_byte=True)
     return status(pin)
+
+
+def _installed(pin: Pin, place: Path | None) -> Installation:
+    """Install the engine: from where the user says, from the archive that the application brought, or from upstream."""
+    archive = find_application().engine_archive if place is None else None
+    if archive is not None:
+        try:
+            return install(pin, place=archive, report=_Reporter())
+        except EngineError:
+            pass  # Damaged, or of another version: what upstream has is verified in the same way.
+    return install(pin, place=place, report=_Reporter())
 
 
 class _Reporter:

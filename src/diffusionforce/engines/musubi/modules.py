@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from diffusionforce.errors import EngineError
+from diffusionforce.wire.interpreter import is_from_checkout, repair_hint
 
 LIBRARIES_HINT = (
     "In the folder of DiffusionForce, run: python3 bootstrap.py engine. In an environment of your own: "
     f'"{sys.executable}" -m pip install -e ".[musubi]"'
+    if is_from_checkout()
+    else repair_hint()
 )
 """How to install what the engine imports: packages are not always named like what is imported."""
 

@@ -12,12 +12,13 @@ from diffusionforce.engines.musubi.engine import first_problem
 from diffusionforce.errors import UserError
 from diffusionforce.job import Job, builtin_profiles, own_profiles, read_job
 from diffusionforce.wire import Failed, let_interrupts_through, to_json
+from diffusionforce.wire.interpreter import is_from_checkout
 from diffusionforce.wire.readiness import Readiness
 
 EXIT_OK, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 _COMMANDS = {
     "engine": "diffusionforce engine install",
-    "libraries": "python3 bootstrap.py engine",
+    "libraries": "python3 bootstrap.py engine" if is_from_checkout() else "diffusionforce env repair",
     "terms": "diffusionforce models accept {model}",
     "files": "diffusionforce models download {model}",
 }

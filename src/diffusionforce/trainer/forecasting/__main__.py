@@ -20,6 +20,7 @@ from diffusionforce.trainer.forecasting.joining import forecast_job
 from diffusionforce.trainer.forecasting.rigs import IMAGINED_RAM_GIB, Rig, rig_here, rig_imagined
 from diffusionforce.trainer.forecasting.traces import Traces
 from diffusionforce.trainer.streams import take_stdout, write_all
+from diffusionforce.wire.interpreter import require_torch
 from diffusionforce.wire.text import to_json
 
 
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str], *, out: io.FileIO) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
+        require_torch()
         job = read_job(options.job_file)
         rig = _rig(job, options)
         traces = Traces(may_start_light=not options.measure)

@@ -117,6 +117,7 @@ FROM_THE_CHILD = (
     "datasets/left_out_kinds.py",
     "datasets/listing.py",
     "engines/autopsy.py",
+    "engines/pressure.py",
     "engines/musubi/access.py",
     "engines/musubi/controls.py",
     "engines/musubi/engine.py",
@@ -132,6 +133,7 @@ FROM_THE_CHILD = (
     "runs/deleting.py",
     "runs/folder.py",
     "runs/storage.py",
+    "trainer/card_loss.py",
     "trainer/endings.py",
     "trainer/forecasting/joining.py",
     "trainer/forecasting/rigs.py",
@@ -139,6 +141,7 @@ FROM_THE_CHILD = (
     "trainer/forecasting/smaller.py",
     "trainer/patience.py",
     "trainer/room.py",
+    "trainer/scarcity.py",
     "trainer/stall.py",
     "ugpum/causes.py",
     "ugpum/planner.py",
@@ -146,9 +149,9 @@ FROM_THE_CHILD = (
 """What these say on the usual ways is translated; the rest stays English."""
 TABLES = translations.CATALOGUES
 _NO_SENTENCE = re.compile(
-    r".*(\\|\*\.|--|cuda:|\.subjects$|bytes|\[memory\]|traced\.|_subject$|a plan needs).*|no pictures", re.DOTALL
+    r".*(\\|\||\*\.|--|cuda:|\.subjects$|bytes|\[memory\]|traced\.|_subject$|a plan needs).*|no pictures", re.DOTALL
 )
-"""Names of files and modules, what is only for reports, and expressions."""
+"""Names of files and modules, what is only for reports, and expressions, some of them regular."""
 PUT_TOGETHER = tuple(
     line.strip()
     for line in """

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from diffusionforce.gui import lock_watch
 from diffusionforce.gui import session as session_module
 from diffusionforce.gui.child import TrainerChild
 from diffusionforce.gui.model.outcome import Outcome
@@ -70,6 +71,23 @@ def test_prints_reach_the_log_and_nothing_else(heard: Callable[[str], Ear]):
     assert any("a program that we started" in line for line in ear.log)
     assert ear.outcome is not None
     assert ear.outcome.kind == "done"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="calls the C library by its POSIX name")
+def test_a_trainer_that_is_held_up_by_one_call_is_told_while_it_lasts(
+    qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+):
+    """A library that kept Python's lock silenced the threads that would have told of it."""
+    monkeypatch.setattr(lock_watch, "LOOK_MS", 100)
+    monkeypatch.setattr(lock_watch, "SILENT_MS", 1200)
+    fake_trainer("locked,impatient")
+    session = RunSession.start(job.model_copy(update={"run_dir": job.run_dir}))
+    qtbot.waitUntil(lambda: session.model.stall is not None, timeout=WAIT_MS)
+    assert session.model.stall is not None and session.model.stall.sentence == session_module.HELD_UP
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    assert session.model.outcome is not None and session.model.outcome.kind == "done"
+    assert any(session_module.GOES_ON in line for line in session.model.log)
+    session.close()
 
 
 def test_a_full_disk_is_a_failure_in_words(heard: Callable[[str], Ear]):

@@ -13,12 +13,15 @@ from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 from tests.unit.gui.test_hub_token import Store
 
+from diffusionforce.errors import RunFolderError
 from diffusionforce.gui import engine_desk, theme
 from diffusionforce.gui.model import hub_token, language
 from diffusionforce.gui.pages.settings import SettingsPage
+from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.path_line import PathLine
+from diffusionforce.job import Job
 
 WAIT_MS = 20_000
 INTACT = (
@@ -179,3 +182,23 @@ def test_a_long_path_keeps_its_beginning_and_its_end(window: Window, qtbot: QtBo
     assert QApplication.clipboard().text() == path
     line.resize(2000, 32)
     qtbot.waitUntil(lambda: line.text() == path)
+
+
+def test_what_runs_do_without_a_window_is_kept_and_goes_into_their_jobs(
+    page: SettingsPage, window: Window, job: Job, monkeypatch: pytest.MonkeyPatch
+):
+    assert window.preferences.when_alone == "go_on"
+    page.when_alone.choose(1)
+    page.when_alone.chosen.emit(1)
+    assert window.preferences.when_alone == "stop"
+    started: list[Job] = []
+
+    def start(job: Job, **_: object) -> None:
+        started.append(job)
+        raise RunFolderError("Nothing is started here.")
+
+    monkeypatch.setattr(RunSession, "start", start)
+    window.start_run(job)
+    assert [one.when_alone for one in started] == ["stop"]
+    page.reset.click()
+    assert window.preferences.when_alone == "go_on" and page.when_alone.index == 0

@@ -1,6 +1,7 @@
 """What the window remembers between two starts, in one file of the data folder."""
 
 from pathlib import Path
+from typing import Literal
 
 from PySide6.QtCore import QByteArray, QSettings
 
@@ -47,6 +48,15 @@ class Preferences:
     @tells_of_ends.setter
     def tells_of_ends(self, wanted: bool) -> None:
         self._store.setValue("tells_of_ends", "yes" if wanted else "no")
+
+    @property
+    def when_alone(self) -> Literal["go_on", "stop"]:
+        """What a run does whose window is gone without a word: it goes on, or saves and stops."""
+        return "stop" if str(self._store.value("when_alone", "go_on")) == "stop" else "go_on"
+
+    @when_alone.setter
+    def when_alone(self, wanted: Literal["go_on", "stop"]) -> None:
+        self._store.setValue("when_alone", wanted)
 
     @property
     def geometry(self) -> QByteArray | None:

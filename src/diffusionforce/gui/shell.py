@@ -138,7 +138,7 @@ class Window(QWidget):
         if self.is_training():
             return
         try:
-            session = RunSession.start(job, parent=self)
+            session = self._started(job)
         except UserError as error:
             self.notices.say("err", error.sentence, error.hint)
             return
@@ -189,11 +189,15 @@ class Window(QWidget):
     def start_run(self, job: Job) -> None:
         """Start a trainer and show its run; a place for it that cannot be made is said in a banner."""
         try:
-            session = RunSession.start(job, parent=self)
+            session = self._started(job)
         except UserError as error:
             self.notices.say("err", error.sentence, error.hint)
             return
         self._take_session(session)
+
+    def _started(self, job: Job) -> RunSession:
+        """Start a trainer, which does without a window what the settings say."""
+        return RunSession.start(job.model_copy(update={"when_alone": self.preferences.when_alone}), parent=self)
 
     def enqueue(self, job: Job) -> None:
         """Let a run wait for its turn."""
@@ -204,7 +208,7 @@ class Window(QWidget):
         """Start a run that has waited; the page that is open stays open."""
         before = self.session
         try:
-            session = RunSession.start(run.job, parent=self)
+            session = self._started(run.job)
         except UserError as error:
             self.queue.put_back(run)
             self.notices.say("err", error.sentence, error.hint)

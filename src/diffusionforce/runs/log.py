@@ -5,6 +5,7 @@ full ones the oldest goes.
 """
 
 import contextlib
+import re
 from pathlib import Path
 
 MAX_LOG_BYTES = 8 << 20
@@ -12,6 +13,9 @@ MAX_LOG_BYTES = 8 << 20
 NUM_FULL_LOGS = 3
 """How many full logs are kept."""
 LAST_WORDS_BYTES = 8192
+_HELD_UP = re.compile(rb"^Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!\r?$", re.MULTILINE)
+"""How `faulthandler.dump_traceback_later` begins."""
+_HELD_UP_BYTES = 1 << 18
 
 
 def full_log(path: Path, number: int) -> Path:
@@ -29,6 +33,31 @@ def put_aside(path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             full_log(path, number).replace(full_log(path, number + 1))
     path.replace(full_log(path, 1))
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a log; 0 if there is none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def was_held_up(path: Path, *, at: int) -> bool:
+    """Tell whether the interpreter wrote its stacks into a log because nothing else in the process ran.
+
+    Args:
+        path: The log.
+        at: Where it ended before; what stands further in front is of other times.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            # A log that was full has been put aside for a new one.
+            file.seek(max(0 if size < at else at, size - _HELD_UP_BYTES))
+            return _HELD_UP.search(file.read()) is not None
+    except OSError:
+        return False
 
 
 def last_words(path: Path) -> str:

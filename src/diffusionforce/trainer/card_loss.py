@@ -16,41 +16,41 @@ class _Loss:
 
     pattern: str
     """What the message says."""
-    what: str
-    """What happened, in words that follow `GPU 1`."""
+    sentence: str
+    """What happened to the card."""
     hint: str
 
 
 _LOSSES = (
     _Loss(
         pattern=r"GPU is lost|cudaErrorDevicesUnavailable|busy or unavailable|no CUDA-capable device",
-        what="is gone: the system does not see it any more, or another program has it for itself",
+        sentence="{name} is gone: the system does not see it any more, or another program has it for itself.",
         hint="Restart the computer. If it happens again: check the card's power cables and its seat in the slot, and "
         "take back overclocking.",
     ),
     _Loss(
         pattern=r"launch timed out|cudaErrorLaunchTimeout",
-        what="took so long over one piece of work that the system reset its driver",
+        sentence="{name} took so long over one piece of work that the system reset its driver.",
         hint="The card that the display is plugged into has a time limit: train on the other one, choose smaller "
         "pictures, or raise TdrDelay as the page Rig says.",
     ),
     _Loss(
         pattern=r"uncorrectable (?:ECC|NVLink) error|cudaErrorECCUncorrectable|hardware stack error",
-        what="found an error in its own memory",
+        sentence="{name} found an error in its own memory.",
         hint="Restart the computer. If it happens again, the card or its memory is damaged: test it alone, without "
         "overclocking.",
     ),
     _Loss(
         pattern=r"unspecified launch failure|illegal memory access|misaligned address|illegal instruction"
         r"|cudaErrorLaunchFailure|cudaErrorIllegalAddress|invalid program counter|CUDA error: unknown error",
-        what="stopped in the middle of its work, and the driver gave up",
+        sentence="{name} stopped in the middle of its work, and the driver gave up.",
         hint="An unstable card does this most often: take back overclocking and undervolting, look at its temperature, "
         "and install the newest driver. If it happens at the same step each time, please report it, with the detail.",
     ),
     _Loss(
         pattern=r"driver shutting down|cudaErrorCudartUnloading|initialization error|system (?:not yet initialized|has "
         r"unsupported)|driver/library version mismatch|CUDA driver version is insufficient",
-        what="cannot be used: its driver was updated or stopped while the run went on",
+        sentence="{name} cannot be used: its driver was updated or stopped while the run went on.",
         hint="Restart the computer, and go on.",
     ),
 )
@@ -69,4 +69,4 @@ def card_loss(message: str) -> tuple[str, str] | None:
         return None
     card = re.search(r"\bGPU (\d+)|\bdevice[ :=]+(\d+)", message)
     name = f"GPU {card[1] or card[2]}" if card else "A graphics card"
-    return f"{name} {loss.what}.", f"{_GO_ON}\n{loss.hint}"
+    return loss.sentence.format(name=name), f"{_GO_ON}\n{loss.hint}"

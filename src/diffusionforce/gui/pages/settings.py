@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from PySide6.QtCore import QUrl, Signal, qVersion
 from PySide6.QtGui import QDesktopServices, QHideEvent
@@ -29,6 +30,7 @@ from diffusionforce.job import own_profiles_dir, shipped_dir
 from diffusionforce.runs import data_dir, runs_root
 
 CHOICES: tuple[Choice, ...] = ("system", "dark", "light")
+ALONE: tuple[Literal["go_on", "stop"], ...] = ("go_on", "stop")
 MAX_PX = 860
 FOLDERS = (
     ("Data", "Everything the app keeps."),
@@ -68,6 +70,10 @@ class SettingsPage(Page):
         self.tells.clicked.connect(self._on_tells)
         told = setting("Tell when a run ends", "The system says it while another window is in front.", self.tells)
         look.add(hairline(), told)
+        self.when_alone = Segmented(("Goes on", "Saves and stops"), ALONE.index(preferences.when_alone))
+        self.when_alone.chosen.connect(self._on_when_alone)
+        note = noted("What runs started from now on do if the window crashes. Closing the window asks.")
+        look.add(hairline(), setting("A run without its window", note, self.when_alone))
         self.hub = HubCard(preferences)
         self.updates = UpdatesCard(watch, is_training=is_training)
         self.toasts = Toasts(self)
@@ -111,6 +117,10 @@ class SettingsPage(Page):
         self._preferences.tells_of_ends = wanted
         self._preferences.save()
 
+    def _on_when_alone(self, index: int) -> None:
+        self._preferences.when_alone = ALONE[index]
+        self._preferences.save()
+
     def _on_language(self, code: str) -> None:
         if code != language.current():
             self._preferences.language = code
@@ -137,6 +147,7 @@ class SettingsPage(Page):
         self.theme.choose(CHOICES.index(self._preferences.theme))
         self._apply_theme()
         self.tells.setChecked(self._preferences.tells_of_ends)
+        self.when_alone.choose(ALONE.index(self._preferences.when_alone))
         self.language.choose(list(LANGUAGES).index(self._preferences.language))
         self._on_language(self._preferences.language)
 

@@ -42,8 +42,10 @@ class ForkServer:
         self._process = process
         self._number = 0
 
-    def train(self, job: Job, *, fault: Fault | None = None, kill_after_s: float | None = None) -> Ended:
-        """Run a trainer to its end, or kill it after a time."""
+    def train(
+        self, job: Job, *, fault: Fault | None = None, kill_after_s: float | None = None, home: Path | None = None
+    ) -> Ended:
+        """Run a trainer to its end, or kill it after a time; its data folder is one of the server's without `home`."""
         self._number += 1
         name = str(self._number)
         # Its parent gone, nobody removes this file; it is not in the run's folder.
@@ -52,7 +54,7 @@ class ForkServer:
         out, err = self._place / f"{name}.out", self._place / f"{name}.err"
         for file in (out, err):  # It may die before it opens them.
             file.touch()
-        request = Request(job_file=job_file, out=out, err=err, home=self._place / "home", fault=fault)
+        request = Request(job_file=job_file, out=out, err=err, home=home or self._place / "home", fault=fault)
         stdin, stdout = _pipe(self._process.stdin), _pipe(self._process.stdout)
         begin_s = time.monotonic()
         stdin.write(request.model_dump_json().encode() + b"\n")

@@ -62,6 +62,7 @@ def test_edit_a_profile_start_and_stop(window: Window, qtbot: QtBot, monkeypatch
     qtbot.waitUntil(lambda: plan.plan.profile_name == page.name, timeout=WAIT_MS)
     qtbot.waitUntil(plan.start.isEnabled, timeout=WAIT_MS)
     click(qtbot, plan.start)
+    qtbot.waitUntil(lambda: window.session is not None, timeout=WAIT_MS)
     session = window.session
     assert session is not None
     qtbot.waitUntil(lambda: session.model.step >= 1 or session.is_over, timeout=LONG_MS)

@@ -33,6 +33,7 @@ def test_a_click_trains_the_demo_and_its_previews_fill_the_gallery(
     page.plan.profile = changed(page.plan.profile, edits, origin="test")
     page.refresh()
     qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.session is not None, timeout=WAIT_MS)
     session = window.session
     assert session is not None
     window.go("gallery")

@@ -32,7 +32,7 @@ def shown(qtbot: QtBot, *messages: Compared | Done | Failed | Stopped) -> RunNot
     qtbot.addWidget(notice)
     for message in messages:
         model.feed(message)
-    notice.show_model(model, own=True, compact=False)
+    notice.show_model(model, compact=False)
     return notice
 
 
@@ -105,6 +105,7 @@ def test_a_run_that_ended_early_goes_on_from_its_page_and_says_from_where(
 
     qtbot.waitUntil(lambda: bool(offered()), timeout=WAIT_MS)
     qtbot.mouseClick(offered()[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.session is not first, timeout=WAIT_MS)
     second = window.session
     assert second is not None and second is not first and second.root != folder.root
     assert second.model.job is not None and second.model.job.resume == state

@@ -147,6 +147,7 @@ def test_start_runs_the_trainer_to_its_end(window: Window, qtbot: QtBot, job: Jo
     page.run.steps.setValue(3)
     ready(qtbot, page)
     qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.session is not None, timeout=WAIT_MS)
     session = window.session
     assert session is not None
     assert window.run_place.currentWidget() is live_page(window)

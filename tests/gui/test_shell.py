@@ -16,7 +16,7 @@ from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.sidebar import PLACES, RAIL_PX, WIDTH_PX
 from diffusionforce.job import Job, write_job
-from diffusionforce.runs import RunFolder
+from diffusionforce.runs import RunFolder, runs_root
 
 WAIT_MS = 60_000
 
@@ -249,3 +249,45 @@ def test_the_strip_leads_from_elsewhere_to_the_run_that_ended(window: Window, qt
     window.go("datasets")
     window.strip.run_asked.emit()
     assert window.places.currentWidget() is window.run_place and not window.run_place.shows_plan
+
+
+@pytest.fixture
+def elsewhere(window: Window) -> RunFolder:
+    """A run that a terminal trains: its process lives, and the window does not follow it."""
+    return recorded.run_folder(runs_root() / "2026-01-02-100000-pocket-demo", end="running")
+
+
+def asked(window: Window, qtbot: QtBot, job: Job) -> dict[str, QPushButton]:
+    window.runs.ask_to_start(job)
+    qtbot.waitUntil(lambda: "Start anyway" in question(window), timeout=WAIT_MS)
+    assert window.session is None
+    return question(window)
+
+
+def test_a_start_beside_a_training_elsewhere_asks_first(
+    window: Window, qtbot: QtBot, elsewhere: RunFolder, job: Job, fake_trainer: Callable[[str], None]
+):
+    # Symptom: it started at once beside a run of a terminal, and nobody was told that both share the machine.
+    fake_trainer("")
+    buttons = asked(window, qtbot, job)
+    assert buttons["Start it afterwards"].hasFocus()
+    qtbot.mouseClick(buttons["Start anyway"], Qt.MouseButton.LeftButton)
+    session = window.session
+    assert session is not None and session.is_own
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+
+
+def test_a_start_can_wait_for_the_training_elsewhere(window: Window, qtbot: QtBot, elsewhere: RunFolder, job: Job):
+    qtbot.mouseClick(asked(window, qtbot, job)["Start it afterwards"], Qt.MouseButton.LeftButton)
+    # Its end starts the queue, so it is followed.
+    assert window.session is not None and window.session.root == elsewhere.root and window.is_going()
+    assert len(window.queue.runs) == 1
+
+
+def test_a_start_where_nothing_else_trains_asks_nothing(
+    window: Window, qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]
+):
+    fake_trainer("")
+    recorded.run_folder(runs_root() / "2026-01-02-100000-pocket-demo", end="stopped", upto=100)
+    window.runs.ask_to_start(job)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)

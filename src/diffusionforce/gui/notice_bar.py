@@ -1,5 +1,6 @@
 """Messages and questions of the whole window, in line above the page; nothing here waits for an answer."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -48,6 +49,33 @@ class NoticeBar(QWidget):
         text = "Training can go on without the window; the next window opens on it again."
         self._show(Banner("warn", "A run is going on", text, actions=(stop, leave, cancel)))
         cancel.setFocus()
+
+    def ask_about_other(
+        self,
+        title: str,
+        *,
+        waits: Callable[[], object],
+        starts: Callable[[], object],
+        shows: Callable[[], object],
+    ) -> None:
+        """Ask whether a run is to start beside one that trains outside of this window; the safe answer has the focus.
+
+        Args:
+            title: Name of that run.
+            waits: Lets the new one wait for its end.
+            starts: Starts the new one.
+            shows: Shows the other one.
+        """
+        wait, start = Button("Start it afterwards", "queue", kind="primary"), Button("Start anyway", "play")
+        show, cancel = Button("Show that run"), Button("", "x", kind="ghost", tip="Dismiss")
+        for button, act in ((wait, waits), (start, starts), (show, shows), (cancel, None)):
+            button.clicked.connect(self.forget)
+            if act is not None:
+                button.clicked.connect(lambda _checked=False, act=act: act())
+        headline = tr("{name} is training already, outside of this window").format(name=title)
+        text = "Two trainings at once share cards and memory: both get slower, and may run out of memory."
+        self._show(Banner("warn", headline, text, actions=(wait, start, show, cancel)))
+        wait.setFocus()
 
     def ask_about_report(self, report: "RunReport") -> None:
         """Show what a report holds, and ask whether it is to be written."""

@@ -33,12 +33,13 @@ def _run(window: "Window") -> "RunPlace":
     from diffusionforce.gui.pages.run import RunPlace
 
     place = RunPlace(window.preferences, window.store, ram_bytes=memory_total_bytes(window.watch.report))
-    place.start_asked.connect(window.start_run)
+    place.start_asked.connect(window.runs.ask_to_start)
     place.enqueue_asked.connect(window.enqueue)
     place.gallery_asked.connect(window.show_gallery)
     place.run_asked.connect(window.show_run)
     place.open_asked.connect(window.open_run)
     place.plan.standing_changed.connect(window.show_line)
+    place.plan.place_asked.connect(window.go)
     place.currentChanged.connect(window.show_line)
     if window.watch.report is not None:
         place.show_report(window.watch.report)
@@ -77,7 +78,7 @@ def _history(window: "Window") -> Page:
     page.show_session(window.session)
     page.open_asked.connect(window.open_run)
     page.gallery_asked.connect(window.open_in_gallery)
-    page.start_asked.connect(window.start_run)
+    page.start_asked.connect(window.runs.ask_to_start)
     page.run_asked.connect(window.plan_run)
     page.report_asked.connect(window.report_run)
     page.deleted.connect(window.forget_run)
@@ -96,13 +97,22 @@ def _settings(window: "Window") -> Page:
     page = SettingsPage(window.preferences, window.watch, is_training=window.is_training)
     page.language_changed.connect(window.retranslate)
     page.first_steps_asked.connect(lambda: window.go("welcome"))
+    page.environment_asked.connect(lambda: window.go("environment"))
+    return page
+
+
+def _environment(window: "Window") -> Page:
+    from diffusionforce.gui.pages.environment import EnvironmentPage
+
+    page = EnvironmentPage(window.environment, is_training=window.is_training)
+    page.back_asked.connect(lambda: window.go("settings"))
     return page
 
 
 def _welcome(window: "Window") -> Page:
     from diffusionforce.gui.pages.welcome import WelcomePage
 
-    page = WelcomePage(window.preferences, window.store, window.watch)
+    page = WelcomePage(window.preferences, window.store, window.watch, window.environment)
     page.start_asked.connect(window.start_demo)
     page.gallery_asked.connect(window.show_gallery)
     page.rig_asked.connect(lambda: window.go("rig"))
@@ -119,5 +129,6 @@ _BUILDERS: dict[str, Callable[["Window"], "Place"]] = {
     "history": _history,
     "rig": _rig,
     "settings": _settings,
+    "environment": _environment,
     "welcome": _welcome,
 }

@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from diffusionforce.errors import UserError
 from diffusionforce.gui import icons, places
+from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model import strip_words, words
+from diffusionforce.gui.model.elsewhere import RunElsewhere
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.notice_bar import NoticeBar
 from diffusionforce.gui.pages.page import COMPACT_PX
@@ -18,6 +19,7 @@ from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.queue_desk import QueueDesk
 from diffusionforce.gui.report_desk import ReportDesk
 from diffusionforce.gui.rig_watch import RigWatch, Vitals
+from diffusionforce.gui.run_desk import RunDesk
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
@@ -45,7 +47,7 @@ class Window(QWidget):
     """The main window.
 
     Attributes:
-        session: The run of the window: the last one started or opened.
+        runs: Holds the run of the window.
         leaves_run: Whether a trainer of ours is to live on after the window; the process must then end by `os._exit`.
     """
 
@@ -64,7 +66,8 @@ class Window(QWidget):
         self.setMinimumSize(MIN_SIZE)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.preferences = preferences
-        self.session: RunSession | None = None
+        self.environment = EnvironmentDesk(self)
+        self.runs = RunDesk(preferences, self)
         self.leaves_run = False
         self._closes_after_stop = False
         self.store = PictureStore(self)
@@ -78,6 +81,11 @@ class Window(QWidget):
         self.notices = NoticeBar()
         self.notices.stop_asked.connect(self._stop_and_close)
         self.notices.leave_asked.connect(self._leave_and_close)
+        self.runs.taken.connect(self._on_taken)
+        self.runs.changed.connect(self._on_changed)
+        self.runs.ended.connect(self._on_ended)
+        self.runs.said.connect(self.notices.say)
+        self.runs.clashed.connect(self._ask_about_other)
         self.reports = ReportDesk(self)
         self.reports.collected.connect(self.notices.ask_about_report)
         self.reports.written.connect(self._on_report_written)
@@ -133,17 +141,16 @@ class Window(QWidget):
             self.places.addWidget(page)
         return self._built[key]
 
+    @property
+    def session(self) -> RunSession | None:
+        """The run of the window: the last one that was started or opened."""
+        return self.runs.session
+
     def start_demo(self, job: Job) -> None:
         """Start the demo of the first steps, which follow it themselves."""
-        if self.is_training():
-            return
-        try:
-            session = self._started(job)
-        except UserError as error:
-            self.notices.say("err", error.sentence, error.hint)
-            return
-        self._take_session(session, opens=False)
-        cast("WelcomePage", self.place("welcome")).show_session(session)
+        session = None if self.is_training() else self.runs.start(job, opens=False)
+        if session is not None:
+            cast("WelcomePage", self.place("welcome")).show_session(session)
 
     def leave_welcome(self, place: str, folder: str) -> None:
         """Go from the first steps to a place, with the profile and the dataset that were chosen in them."""
@@ -178,7 +185,7 @@ class Window(QWidget):
         self.sidebar.setVisible(is_framed)
         self.strip.setVisible(is_framed)
         if is_framed:
-            self.sidebar.choose(key)
+            self.sidebar.choose("settings" if key == "environment" else key)
         self.places.setCurrentWidget(page)
         page.shown()
         self.show_line()
@@ -187,17 +194,22 @@ class Window(QWidget):
             self.setFocus()
 
     def start_run(self, job: Job) -> None:
-        """Start a trainer and show its run; a place for it that cannot be made is said in a banner."""
-        try:
-            session = self._started(job)
-        except UserError as error:
-            self.notices.say("err", error.sentence, error.hint)
-            return
-        self._take_session(session)
+        """Start a trainer and show its run."""
+        self.runs.start(job)
 
-    def _started(self, job: Job) -> RunSession:
-        """Start a trainer, which does without a window what the settings say."""
-        return RunSession.start(job.model_copy(update={"when_alone": self.preferences.when_alone}), parent=self)
+    def _ask_about_other(self, job: Job, other: RunElsewhere) -> None:
+        """Ask whether a run is to start although another one trains outside of this window."""
+
+        def wait_for_it() -> None:
+            self.runs.open(other.root)  # Followed here, its end starts the queue.
+            self.enqueue(job)
+
+        self.notices.ask_about_other(
+            other.title,
+            waits=wait_for_it,
+            starts=lambda: self.start_run(job),
+            shows=lambda: self.open_run(other.root),
+        )
 
     def enqueue(self, job: Job) -> None:
         """Let a run wait for its turn."""
@@ -207,16 +219,14 @@ class Window(QWidget):
     def _start_queued(self, run: QueuedRun) -> None:
         """Start a run that has waited; the page that is open stays open."""
         before = self.session
-        try:
-            session = self._started(run.job)
-        except UserError as error:
+        ended = before.model.outcome if before is not None and before.is_own else None
+        title = before.title if before is not None else ""
+        session = self.runs.start(run.job, opens=False)
+        if session is None:
             self.queue.put_back(run)
-            self.notices.say("err", error.sentence, error.hint)
-            return
-        if before is not None and before.model.outcome is not None and before.is_own:
-            title = f"{before.title}: {before.model.outcome.word.lower()}. Now: {session.title}"
-            self.notices.say("info", title, "The next run of the queue has started by itself.")
-        self._take_session(session, opens=False)
+        elif ended is not None:
+            told = f"{title}: {ended.word.lower()}. Now: {session.title}"
+            self.notices.say("info", told, "The next run of the queue has started by itself.")
 
     def _show_queue(self) -> None:
         waiting = len(self.queue.runs)
@@ -227,23 +237,9 @@ class Window(QWidget):
         if self.session is not None and not self.session.is_over and self.session.root == path:
             self.show_run()
             return
-        if self.is_training():
-            self.notices.say("info", "A run is going on in this window.", "Stop it before you open another one here.")
-            return
-        try:
-            session = RunSession.open(path, parent=self)
-        except UserError as error:
-            self.notices.say("err", error.sentence, error.hint)
-            return
-        self._take_session(session)
+        self.runs.open(path)
 
-    def _take_session(self, session: RunSession, *, opens: bool = True) -> None:
-        if self.session is not None:
-            self.session.close()
-            self.session.deleteLater()
-        self.session = session
-        session.changed.connect(self._on_changed)
-        session.ended.connect(self._on_ended)
+    def _on_taken(self, session: RunSession, opens: bool) -> None:
         is_planning = self.run_place.shows_plan and self.places.currentWidget() is self.run_place
         self.run_place.show_session(session, opens=opens or not is_planning)
         if "gallery" in self._built:
@@ -256,11 +252,11 @@ class Window(QWidget):
 
     def is_going(self) -> bool:
         """Whether the run of the window goes on, whoever trains it."""
-        return self.session is not None and not self.session.is_over
+        return self.runs.is_going
 
     def is_training(self) -> bool:
         """Whether a trainer of the window's own is at work."""
-        return self.session is not None and self.session.is_own and not self.session.is_over
+        return self.runs.is_training
 
     def _on_changed(self) -> None:
         assert self.session is not None
@@ -366,18 +362,12 @@ class Window(QWidget):
 
     def _stop_and_close(self) -> None:
         self.notices.forget()
-        if not self.is_training() or self.session is None:
+        if not self.is_training():
             self.close()
             return
         self._closes_after_stop = True
         self.notices.say("info", "Saving and stopping", "The window closes when the trainer has saved its state.")
-        self.session.stop()
-        # Nobody is there any more to be asked.
-        QTimer.singleShot(self.session.stop_ms, self, self._end_by_force)
-
-    def _end_by_force(self) -> None:
-        if self.session is not None and self.is_training():
-            self.session.end_by_force()
+        self.runs.stop()
 
     def _leave_and_close(self) -> None:
         assert self.session is not None
@@ -394,8 +384,8 @@ class Window(QWidget):
             return
         self.preferences.geometry = self.saveGeometry()
         self.preferences.save()
-        if self.session is not None and not self.leaves_run:
-            self.session.close()
+        if not self.leaves_run:
+            self.runs.close()
         if "gallery" in self._built:
             self.gallery.let_go()
         if "rig" in self._built:

@@ -45,7 +45,7 @@ from diffusionforce.wire.forecast import Forecast
 
 LIVE_SHARE = 0.72
 SIZES = ((1440, 900), (1100, 720))
-SETTLE_MS = 700
+SETTLE_MS = 300
 
 
 def main() -> int:
@@ -86,6 +86,7 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     window.show()
                     show(window, runs)
                     wait(SETTLE_MS)
+                    wait_until(lambda: background.finish(0))  # What is read, decoded or checked on threads.
                     QApplication.processEvents()  # What was said last is laid out before it is drawn.
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))

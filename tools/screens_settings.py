@@ -96,9 +96,10 @@ def _long_name(window: Window, runs: dict[str, Path]) -> None:
     profile_shelf.delete(renamed)
 
 
-def _settings(*, code: str = "en", at_end: bool = False) -> Show:
+def _settings(*, code: str = "", at_end: bool = False) -> Show:
     def show(window: Window, _runs: dict[str, Path]) -> None:
-        language.use(code)
+        before = language.current()
+        language.use(code or before)
         window.go("settings")
         window.retranslate()
         page = window.place("settings")
@@ -108,7 +109,7 @@ def _settings(*, code: str = "en", at_end: bool = False) -> Show:
             area = page.findChild(QScrollArea)
             assert isinstance(area, QScrollArea)
             area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
-        language.use("en")
+        language.use(before)
 
     return show
 

@@ -15,7 +15,7 @@ from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, s
 from diffusionforce.gui.widgets.list_item import ListItem
 from diffusionforce.job import shipped_dir
 
-WIDTH_PX, COMPACT_PX = 240, 176
+WIDTH_PX, COMPACT_PX = 240, 188
 
 
 class DatasetList(QFrame):

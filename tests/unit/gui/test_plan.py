@@ -11,7 +11,7 @@ from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_checks import checks, standing
 from diffusionforce.gui.model.plan_notices import memory_refusal
-from diffusionforce.gui.model.plan_words import about_trigger, facts, short_facts, what_will_happen
+from diffusionforce.gui.model.plan_words import about_trigger, facts, facts_of_run, short_facts, what_will_happen
 from diffusionforce.gui.model.readiness import CHECKING, of_answer
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile
 from diffusionforce.wire.readiness import Readiness
@@ -230,3 +230,12 @@ def test_a_new_run_folder_has_no_name_before_the_start(plan: Plan, folder: Path)
     assert plan.output_words[0] == "A new folder"
     plan.output = folder.parent / "mine"
     assert plan.output_words == ("mine", str(folder.parent))
+
+
+def test_what_is_due_later_than_the_last_step_is_due_at_the_end(plan: Plan):
+    # Symptom: of a run of 40 steps it was said that previews come every 150.
+    plan.set_steps(40)
+    said = dict(facts_of_run(plan))
+    assert (said["Previews"], said["LoRA files"]) == ("4 prompts, at the end", "at the end")
+    plan.set_steps(400)
+    assert dict(facts_of_run(plan))["LoRA files"] == "every 100 steps"

@@ -38,7 +38,6 @@ KIND_WORDS: dict[Kind, str] = {
     "free": "Free",
 }
 TIGHT_BYTES = 300 * 1024**2
-SMALLEST_SHARE = 0.003
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,12 +233,9 @@ def all_bars(forecast: Forecast, phase: Phase) -> tuple[NeedBar, ...]:
 
 
 def kinds_shown(forecast: Forecast) -> tuple[Kind, ...]:
-    """Return what the legend explains: the kinds of segments of cards in any phase, in the order of a bar.
-
-    What is too small to be seen needs no explanation; tool tips have it.
-    """
+    """Return what the legend explains: the kinds of segments of cards in any phase, in the order of a bar."""
     bars = [bar for phase in phases_of(forecast) for bar in card_bars(forecast, phase)]
-    there = {segment.kind for bar in bars for segment in bar.segments if segment.share >= SMALLEST_SHARE}
+    there = {segment.kind for bar in bars for segment in bar.segments}
     return tuple(kind for kind in KIND_WORDS if kind in there and kind not in {"ram", "free"})
 
 

@@ -26,7 +26,6 @@ def precision(profile: Profile) -> str:
 def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the settings of a profile by section, each with its value in words."""
     training, samples, lora = profile.training, profile.samples, profile.lora
-    every_save = profile.checkpoints.every_steps
     return [
         (
             "Model",
@@ -73,7 +72,7 @@ def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
                 ("Previews", _previews(profile)),
                 ("Drawn with", f"{samples.num_steps} steps, guidance {samples.guidance:g}, seed {samples.seed}"),
                 ("Preview size", f"{samples.width} × {samples.height} px" + _frames(samples.num_frames)),
-                ("LoRA files", f"every {every_save:,} steps and at the end" if every_save else "at the end"),
+                ("LoRA files", when_due(profile.checkpoints.every_steps, training.steps)),
                 ("Kept", f"the newest {profile.checkpoints.keep}"),
             ],
         ),
@@ -82,9 +81,10 @@ def facts(profile: Profile) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def facts_of_run(plan: Plan) -> list[tuple[str, str]]:
     """Return the facts that people check before they start, each with its value in words."""
-    if plan.profile is None:
+    profile = plan.fitted_profile
+    if profile is None:
         return []
-    known = {name: value for _, section in facts(plan.profile) for name, value in section}
+    known = {name: value for _, section in facts(profile) for name, value in section}
     wanted = ("Rank", "Pictures a step", "Learning rate", "Previews", "LoRA files")
     return [(name, known[name].removesuffix(" and at the end")) for name in wanted]
 
@@ -106,12 +106,10 @@ def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
         events.append(("eye", words_, "The same seeds come again later, so that you see what the training changed."))
     events.append(("play", _training_words(profile, number), _loss_words(plan)))
     if prompts:
-        every = profile.samples.every_steps
-        when = f"every {every:,} steps and at the end" if 0 < every < profile.training.steps else "at the end"
+        when = when_due(profile.samples.every_steps, profile.training.steps)
         cost = preview_cost.sentence(profile, plan.memory.current)
         events.append(("camera", f"Draw previews {when}", f"{cost} {_prompt_words(plan, profile)}".strip()))
-    saves = profile.checkpoints.every_steps
-    when = f"every {saves:,} steps and at the end" if 0 < saves < profile.training.steps else "at the end"
+    when = when_due(profile.checkpoints.every_steps, profile.training.steps)
     name, place = plan.output_words
     where = f"Into {name.lower()} in {place}" if plan.output is None else f"Into {plan.output_dir}"
     events.append(("download", f"Save the LoRA {when}", where))
@@ -168,7 +166,12 @@ def _previews(profile: Profile) -> str:
     if not samples.prompts:
         return "none: the profile names no prompts"
     prompts = words.count(len(samples.prompts), "prompt")
-    return f"{prompts}, every {samples.every_steps:,} steps" if samples.every_steps else f"{prompts}, at the end"
+    return f"{prompts}, {when_due(samples.every_steps, profile.training.steps)}"
+
+
+def when_due(every: int, num_steps: int) -> str:
+    """Return when something is due that happens every so many steps, 0 for never, and at the end of a run."""
+    return f"every {every:,} steps and at the end" if 0 < every < num_steps else "at the end"
 
 
 def _frames(num_frames: int) -> str:

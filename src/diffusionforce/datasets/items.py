@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from diffusionforce.datasets.captions import CAPTION_SUFFIX, read_caption
+from diffusionforce.datasets.captions import CAPTION_SUFFIX, read_caption, without_odd_characters
 from diffusionforce.datasets.clips import look_at_clip
 from diffusionforce.datasets.intake import Intake, frames_at
 from diffusionforce.datasets.media_types import MAX_SIDE_RATIO, MIN_SIDE_PX, OTHER_MEDIA_SUFFIXES
-from diffusionforce.datasets.pictures import load_rgb, upright_size_px
+from diffusionforce.datasets.pictures import frames_of_picture, load_rgb, upright_size_px
 from diffusionforce.errors import DatasetError
 
 
@@ -92,6 +92,15 @@ def read_caption_of(path: Path, caption_file: Path | None, findings: list[Findin
     caption = read_caption(caption_file)
     if not caption.text:
         raise DatasetError(f"The caption of {path.name} is empty.", hint=f"Write one into {caption_file.name}.")
+    if caption.has_odd_characters:
+        findings.append(
+            Finding(
+                path=caption_file,
+                sentence=f"{caption_file.name} holds characters that nobody sees; they are left out.",
+                hint="The check of the dataset takes them out of the file.",
+                left_out=False,
+            )
+        )
     if caption.encoding != "utf-8":
         findings.append(
             Finding(
@@ -101,12 +110,21 @@ def read_caption_of(path: Path, caption_file: Path | None, findings: list[Findin
                 left_out=False,
             )
         )
-    return caption.text
+    return without_odd_characters(caption.text) if caption.has_odd_characters else caption.text
 
 
 def read_picture(path: Path, caption: str, findings: list[Finding], *, decode: bool) -> Item:
     width, height = load_rgb(path).size if decode else upright_size_px(path)
     findings += _about_size(path, width, height)
+    if decode and (num_frames := frames_of_picture(path)) > 1:
+        findings.append(
+            Finding(
+                path=path,
+                sentence=f"{path.name} moves; only the first of its {num_frames} frames is used.",
+                hint="Save the frame that you mean as a picture of its own.",
+                left_out=False,
+            )
+        )
     return Item(picture=path, caption=caption, width=width, height=height)
 
 

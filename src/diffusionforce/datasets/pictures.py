@@ -56,6 +56,15 @@ def small_rgb(path: Path, *, edge_px: int) -> Image.Image:
     return _opened(path, read)
 
 
+def frames_of_picture(path: Path) -> int:
+    """Return how many frames a picture file has, 1 for one that does not move.
+
+    Raises:
+        DatasetError: As `load_rgb`.
+    """
+    return _opened(path, lambda picture: int(getattr(picture, "n_frames", 1)))
+
+
 def upright_size_px(path: Path) -> tuple[int, int]:
     """Return width and height of a picture as a person sees it, from its header alone.
 

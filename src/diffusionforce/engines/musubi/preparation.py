@@ -5,6 +5,7 @@ name, pictures on their side, captions in other files, folders with what another
 its contents, so that another run over the same pictures finds it, and goes on where one was interrupted.
 """
 
+import glob
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from diffusionforce.engines.musubi.arguments import EngineArguments, caption_arg
 from diffusionforce.engines.musubi.program import load_program, run_program
 from diffusionforce.engines.musubi.readiness import Ready
 from diffusionforce.engines.musubi.staging import Source, sources_of
+from diffusionforce.errors import RunFolderError
 from diffusionforce.job import Profile, write_whole
 from diffusionforce.runs import data_dir, storage_error
 from diffusionforce.wire import Message, Preparing
@@ -52,6 +54,7 @@ class Preparation:
         Raises:
             UserError: The disk is full, or the engine cannot read a file.
         """
+        _require_plain(prepared_root())
         sources = self._sources()
         folder = prepared_root() / self.ready.family.trainer.architecture / self._key(sources)
         config = folder / "dataset.toml"
@@ -119,6 +122,15 @@ class Preparation:
                 yield f"{file.role} {path.name} {size}".encode()
         for source in sources:
             yield from source.key_parts()
+
+
+def _require_plain(root: Path) -> None:
+    """Refuse a place in whose path the engine, which looks for its files by a pattern, would find none of them."""
+    if glob.escape(str(root)) != str(root):
+        raise RunFolderError(
+            f"The engine cannot work in {root}: one of the signs [ * ? is in its path.",
+            hint="Set DIFFUSIONFORCE_HOME to a folder without them.",
+        )
 
 
 def prepared_root() -> Path:

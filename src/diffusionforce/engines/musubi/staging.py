@@ -20,8 +20,11 @@ from diffusionforce.datasets.pictures import load_rgb
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.engines.musubi.controls import CONTROL_DIR
 from diffusionforce.job import write_whole
+from diffusionforce.job.held_files import move_over
 
 CLIP_LIST = "clips.jsonl"
+_MOST_PIXELS = 50_000_000
+"""Of a picture that is handed over; the largest that are trained at have a twentieth of it."""
 _SourceKind = Literal["pictures", "pictures with control pictures", "clips"]
 
 
@@ -86,7 +89,7 @@ class Source:
         part.mkdir(exist_ok=True)
         for index, frame in enumerate(read_frames(clip, num_frames=self.frames, target_fps=self.fps)):
             cropped(frame, self.size).save(part / f"{index:05d}.png", format="PNG", compress_level=1)
-        part.replace(place)
+        move_over(part, place)
 
     def table(self, place: Path) -> dict[str, Any]:
         """Return the engine's description of it."""
@@ -154,10 +157,19 @@ def cropped(frame: Image.Image, size: tuple[int, int]) -> Image.Image:
     return frame.resize(size, Image.Resampling.LANCZOS, box=box)
 
 
+def _of_bounded_size(picture: Image.Image) -> Image.Image:
+    """Return a picture scaled down where the engine, which holds several at once, would take gigabytes for it."""
+    share = (_MOST_PIXELS / (picture.width * picture.height)) ** 0.5
+    if share >= 1:
+        return picture
+    size = (max(1, int(picture.width * share)), max(1, int(picture.height * share)))
+    return picture.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+
+
 def _write_picture(source: Path, target: Path) -> None:
     """Write a picture upright in plain RGB, whole or not at all; one that is there is whole."""
     if not target.exists():
         target.parent.mkdir(exist_ok=True)
         part = target.with_suffix(".part")
-        load_rgb(source).save(part, format="PNG")
-        part.replace(target)
+        _of_bounded_size(load_rgb(source)).save(part, format="PNG")
+        move_over(part, target)

@@ -1,0 +1,306 @@
+"""The inputs that are known to train garbage in silence, each looked at where the engine really receives it.
+
+The engine reads a folder of ours with its pictures, captions and a description; what is wrong with the user's folder is
+either put right there, or said and left out. `tests/unit/datasets/test_traps.py` has the findings and their repairs.
+"""
+
+import glob
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.support.broken_dataset import clear, save, scene, turned
+from tests.support.jobs import small_job
+
+from diffusionforce.datasets import read_folder
+from diffusionforce.datasets.intake import Intake
+from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.preparation import Preparation, prepared_root
+from diffusionforce.engines.musubi.readiness import Ready
+from diffusionforce.engines.musubi.staging import sources_of
+from diffusionforce.errors import DatasetError, RunFolderError
+
+CAPTION = "gouachestyle, hills under a sun, number"
+
+
+class Handed:
+    """What the engine is given of a folder.
+
+    Args:
+        root: The user's folder.
+        place: Where the engine's is made.
+    """
+
+    def __init__(self, root: Path, place: Path) -> None:
+        self.dataset = read_folder(root)
+        (source,) = sources_of(self.dataset, usual_size=(64, 64), intake=Intake())
+        source.lay_out(place)
+        self.key = b"".join(source.key_parts())
+        self.pictures = [Image.open(path) for path in sorted(place.glob("*.png"))]
+        self.captions = [path.read_text(encoding="utf-8") for path in sorted(place.glob("*.txt"))]
+        self.names = sorted(path.name for path in place.iterdir())
+        self.said = " ".join(f"{found.path.name}: {found.sentence}" for found in self.dataset.findings)
+        assert [picture.mode for picture in self.pictures] == ["RGB"] * len(self.pictures)
+        assert len(self.pictures) == len(self.captions)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "[sks] girl"
+    folder.mkdir()
+    return folder
+
+
+def handed(root: Path) -> Handed:
+    return Handed(root, root.parent / "for the engine")
+
+
+def test_pictures_of_one_name_are_two_or_one_is_named(root: Path) -> None:
+    save(root / "z.png", 9)
+    scene(1).save(root / "a.jpg")
+    scene(2).save(root / "a.png")
+    (root / "a.txt").write_text("one of two", encoding="utf-8")
+    given = handed(root)
+    if len(given.pictures) == 3:
+        assert len({picture.tobytes() for picture in given.pictures}) == 3
+    else:
+        assert len(given.pictures) < 3 and "a." in given.said
+    assert given.names == [f"{n:05d}.{end}" for n in range(len(given.pictures)) for end in ("png", "txt")]
+
+
+def test_pictures_of_one_name_and_two_sizes_have_a_caption_each(root: Path) -> None:
+    scene(1, (320, 240)).save(root / "a.jpg")
+    scene(2, (200, 300)).save(root / "a.png")
+    (root / "a.txt").write_text("one of two", encoding="utf-8")
+    save(root / "z.png", 9)
+    given = handed(root)
+    assert len(given.pictures) == len(given.captions) and (len(given.pictures) == 3 or "a." in given.said)
+
+
+def test_every_dataset_has_a_cache_of_its_own(tmp_path: Path) -> None:
+    tables = []
+    for number in range(2):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        save(folder / "a.png", number)
+        (source,) = sources_of(read_folder(folder), usual_size=(64, 64), intake=Intake())
+        tables.append(source.table(tmp_path / "prepared" / str(number)))
+    assert len({table["cache_directory"] for table in tables}) == 2
+    for table in tables:
+        assert Path(table["cache_directory"]).parent == Path(table["image_directory"])
+
+
+def test_what_is_prepared_follows_pixels_captions_and_size(root: Path) -> None:
+    save(root / "a.png", 1)
+    keys = [handed(root).key]
+    scene(2).save(root / "a.png")
+    keys.append(handed(root).key)
+    (root / "a.txt").write_text("other words", encoding="utf-8")
+    keys.append(handed(root).key)
+    (larger,) = sources_of(read_folder(root), usual_size=(96, 64), intake=Intake())
+    keys.append(b"".join(larger.key_parts()))
+    assert len(set(keys)) == 4
+
+
+def test_a_photo_on_its_side_is_upright(root: Path) -> None:
+    turned(save(root / "a.jpg", 1, size=(300, 200)))
+    assert [picture.size for picture in handed(root).pictures] == [(200, 300)]
+
+
+def test_sixteen_bits_become_eight(root: Path) -> None:
+    ramp = np.linspace(0, 65535, 64 * 64).reshape(64, 64).astype(np.uint16)
+    Image.fromarray(ramp).save(root / "a.png")
+    (root / "a.txt").write_text("a ramp", encoding="utf-8")
+    (picture,) = handed(root).pictures
+    levels = np.asarray(picture)[:, :, 0]
+    assert (levels == 255).mean() < 0.02 and abs(float(levels.mean()) - 127.5) < 2
+
+
+def test_what_was_clear_is_white(root: Path) -> None:
+    clear(save(root / "a.png", 1))
+    (picture,) = handed(root).pictures
+    assert picture.getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_of_what_moves_the_first_frame_is_given_and_said(root: Path) -> None:
+    frames = [scene(seed, (160, 120)) for seed in (1, 2)]
+    frames[0].save(root / "a.webp", save_all=True, append_images=frames[1:], duration=100, lossless=True)
+    (root / "a.txt").write_text("moving", encoding="utf-8")
+    given = handed(root)
+    (picture,) = given.pictures
+    assert np.abs(np.asarray(picture).astype(int) - np.asarray(frames[0]).astype(int)).max() <= 8
+    assert "a.webp" in given.said
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a.heic"])
+def test_formats_that_are_not_used_are_named(root: Path, name: str) -> None:
+    save(root / "z.png", 9)
+    scene(1).save(root / name, format="GIF")
+    (root / "a.txt").write_text("a hill", encoding="utf-8")
+    given = handed(root)
+    assert len(given.pictures) == 1 and name in given.said
+
+
+def test_a_tiff_is_given_as_any_other_picture(root: Path) -> None:
+    scene(1).save(root / "a.tiff")
+    (root / "a.txt").write_text("a hill", encoding="utf-8")
+    assert handed(root).names == ["00000.png", "00000.txt"]
+
+
+@pytest.mark.parametrize("damage", ["no bytes", "half"])
+def test_one_damaged_file_is_left_out_and_the_rest_is_given(root: Path, damage: str) -> None:
+    save(root / "z.png", 9)
+    bad = save(root / "a.jpg", 1)
+    bad.write_bytes(b"" if damage == "no bytes" else bad.read_bytes()[: bad.stat().st_size // 2])
+    given = handed(root)
+    assert len(given.pictures) == 1 and given.captions == [f"{CAPTION} 9"] and "a.jpg" in given.said
+
+
+def test_a_picture_of_200_million_pixels_is_scaled_down(root: Path) -> None:
+    Image.new("L", (20_000, 10_000)).save(root / "a.png")
+    (root / "a.txt").write_text("a wall", encoding="utf-8")
+    (picture,) = handed(root).pictures
+    assert picture.size == (10_000, 5_000)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (4000, 20)])
+def test_tiny_and_long_pictures_are_named(root: Path, size: tuple[int, int]) -> None:
+    save(root / "z.png", 9)
+    Image.new("RGB", size, (200, 10, 10)).save(root / "a.png")
+    (root / "a.txt").write_text("a line", encoding="utf-8")
+    assert "a.png" in handed(root).said
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("a hill".encode("utf-8-sig"), "a hill"),
+        ("a hïll".encode("utf-16"), "a hïll"),
+        ("a hïll".encode("cp1252"), "a hïll"),
+        ("夕焼けの港".encode("cp932"), "夕焼けの港"),
+    ],
+    ids=["byte order mark", "UTF-16", "Western", "Japanese"],
+)
+def test_captions_of_any_encoding_are_plain_utf_8(root: Path, content: bytes, text: str) -> None:
+    save(root / "a.png", 1, caption=content)
+    save(root / "z.png", 9)
+    given = handed(root)
+    assert given.captions == [text, f"{CAPTION} 9"] or (given.captions == [f"{CAPTION} 9"] and "a.txt" in given.said)
+    assert not any(caption.startswith("\ufeff") for caption in given.captions)
+
+
+@pytest.mark.parametrize("caption", [b"", b" \r\n\t"], ids=["empty", "blank"])
+def test_an_empty_caption_is_named_and_trains_nothing(root: Path, caption: bytes) -> None:
+    save(root / "z.png", 9)
+    scene(1).save(root / "a.png")
+    (root / "a.txt").write_bytes(caption)
+    given = handed(root)
+    assert all(given.captions) and "a." in given.said and len(given.pictures) == 1
+
+
+@pytest.mark.parametrize("caption", ["a\0hill", "a \u202ehill"], ids=["NUL", "turned writing"])
+def test_signs_that_nobody_sees_do_not_reach_the_prompt(root: Path, caption: str) -> None:
+    save(root / "a.png", 1, caption=caption.encode())
+    given = handed(root)
+    (said,) = given.captions
+    assert not {"\0", "\u202e"} & set(said), repr(said)
+    assert "hill" in said and "a.txt" in given.said
+
+
+def test_pictures_without_a_caption_of_their_name_are_named(root: Path) -> None:
+    save(root / "z.png", 9)
+    save(root / "lone.png", 1, caption=None)
+    save(root / "b.png", 2, caption=None)
+    (root / "b.TXT").write_text("in capitals", encoding="utf-8")
+    save(root / "A.png", 3, caption=None)
+    (root / "a.txt").write_text("another case", encoding="utf-8")
+    given = handed(root)
+    assert "lone.png" in given.said
+    for name, caption in (("b.", "in capitals"), ("A.", "another case")):
+        assert caption in given.captions or name in given.said
+
+
+def test_what_other_systems_leave_behind_is_no_picture(root: Path) -> None:
+    save(root / "a.png", 1)
+    (root / "._a.png").write_bytes(b"Mac OS X")
+    assert len(handed(root).pictures) == 1
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "P", "LA", "L", "1", "RGBA"])
+def test_every_kind_of_pixel_is_plain_rgb(root: Path, mode: str) -> None:
+    name = "a.jpg" if mode == "CMYK" else "a.png"
+    scene(1).convert(mode).save(root / name)
+    (root / "a.txt").write_text("a hill", encoding="utf-8")
+    (picture,) = handed(root).pictures
+    assert picture.size == (320, 240)
+
+
+@pytest.mark.parametrize("stem", ["日本 🦊", "it's", "100%", "a#b", "a.b.c", 'qu"ote', "[x]"])
+def test_names_of_any_kind_become_numbers(root: Path, stem: str) -> None:
+    save(root / f"{stem}.png", 1, caption=None)
+    (root / f"{stem}.txt").write_text("a hill", encoding="utf-8")
+    given = handed(root)
+    assert given.names == ["00000.png", "00000.txt"] and given.captions == ["a hill"]
+
+
+def test_a_picture_with_the_ending_of_another_format_is_given(root: Path) -> None:
+    scene(1).save(root / "a.png", format="JPEG")
+    (root / "a.txt").write_text("a hill", encoding="utf-8")
+    assert len(handed(root).pictures) == 1
+
+
+def test_a_name_of_240_letters_becomes_a_short_one(root: Path) -> None:
+    save(root / f"{'n' * 240}.png", 1)
+    assert handed(root).names == ["00000.png", "00000.txt"]
+
+
+def test_a_folder_of_nothing_usable_is_refused_before_anything_is_made(root: Path) -> None:
+    save(root / "a.png", 1).write_bytes(b"")
+    with pytest.raises(DatasetError):
+        handed(root)
+    assert not (root.parent / "for the engine").exists()
+
+
+def preparation(root: Path) -> Preparation:
+    job = small_job(root.parent, dataset_dir=root)
+    files = {role: root.parent / f"{role}.safetensors" for role in ("vae", "t5", "dit")}
+    ready = Ready(family=find_family("wan2.1-t2v-1.3b"), files=files, file_precision="bf16")
+    return Preparation(
+        ready=ready,
+        dataset=read_folder(root),
+        profile=job.profile,
+        picture_device="cpu",
+        caption_device="cpu",
+        announce=lambda message: None,
+    )
+
+
+@pytest.mark.parametrize("name", ["C:\\Users\\new", "C:\\train\\new", "...it's", 'a "b"', "日本 🦊"])
+def test_the_description_names_its_folders_as_they_are(root: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Symptom: written by hand, `"C:\train\new"` is a path with a tab and a new line in it.
+    save(root / "a.png", 1)
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(root.parent / name))
+    made = preparation(root)
+    monkeypatch.setattr(Preparation, "_run", lambda self, stage, arguments, num: None)
+    config = made.run()
+    content = config.read_bytes()
+    assert not content.startswith(b"\xef\xbb\xbf")
+    (dataset,) = tomllib.loads(content.decode())["datasets"]
+    folder = Path(dataset["image_directory"])
+    assert folder.is_dir() and folder.is_relative_to(prepared_root())
+    # The engine looks for its files in this way.
+    assert glob.glob(f"{folder}/*.png")  # noqa: PTH207
+
+
+@pytest.mark.parametrize("name", ["[my] data", "what?", "a*b"])
+def test_a_data_folder_in_which_the_engine_would_find_nothing_is_refused(
+    root: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine takes `[sks]` in the path of its cache for a choice of letters, and trains on no picture at all."""
+    save(root / "a.png", 1)
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(root.parent / name))
+    with pytest.raises(RunFolderError, match="cannot work in") as caught:
+        preparation(root).run()
+    assert name in caught.value.sentence and not (root.parent / name).exists()

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.gui import recorded
 from tests.support import broken_dataset, fake_forecasting, forecasts, rigs
 
+import screens_environment
 import screens_settings
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.gui import background, forecaster, theme
@@ -496,6 +497,7 @@ SCREENS: dict[str, Callable[[Window, dict[str, Path]], None]] = {
     "rig-cards": _rig_cards(tested=True),
     "rig-testing": _rig_cards(tested=False),
     **screens_settings.SCREENS,
+    **screens_environment.SCREENS,
 }
 
 

@@ -188,11 +188,13 @@ class _Terminal:
     def __init__(self) -> None:
         self._console = Console()
         self._step = ""
+        self._is_building = False
         self._width = 0
 
     def tell(self, record: EnvironmentRecord) -> None:
         match record:
             case EnvironmentPlan():
+                self._is_building = True
                 for line in plan_lines(record):
                     self._console.print(line, soft_wrap=True, markup=False)
             case EnvironmentProgress():
@@ -210,8 +212,8 @@ class _Terminal:
         if progress.step != self._step:
             self._step = progress.step
             self._rewrite("")
-            number = BUILD_STEPS.index(progress.step) + 1
-            self._console.print(f"{number} of {len(BUILD_STEPS)}  {_STEPS[progress.step]}", highlight=False)
+            number = f"{BUILD_STEPS.index(progress.step) + 1} of {len(BUILD_STEPS)}  " if self._is_building else ""
+            self._console.print(f"{number}{_STEPS[progress.step]}", highlight=False)
         self._rewrite(progress_words(progress))
 
     def _rewrite(self, words: str) -> None:

@@ -16,10 +16,11 @@ from diffusionforce.rig import Card
 from diffusionforce.wire.environment import EnvironmentPlan
 from diffusionforce.wire.interpreter import environment_dir, own_python
 
-GB = 1000**3
-# Sums of the wheels' sizes and of what they unpack to; CUDA's own libraries are most of it.
-DOWNLOAD_BYTES = {CPU: 0.6 * GB, OLD_CUDA: 3.4 * GB, NEW_CUDA: 2.8 * GB}
-NEEDED_BYTES = {CPU: 3 * GB, OLD_CUDA: 12 * GB, NEW_CUDA: 10 * GB}
+GB = 1024**3
+# Measured on Linux with CUDA 13.0: 2.7 GB, which become 5.1 GB. The others are sums of sizes, with some room to spare
+# for Windows, whose wheels are larger.
+DOWNLOAD_BYTES = {CPU: 0.4 * GB, OLD_CUDA: 3.4 * GB, NEW_CUDA: 2.8 * GB}
+NEEDED_BYTES = {CPU: 2 * GB, OLD_CUDA: 10 * GB, NEW_CUDA: 8 * GB}
 
 
 @dataclass(frozen=True, kw_only=True)

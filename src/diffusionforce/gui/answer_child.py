@@ -61,6 +61,15 @@ class AnswerChild(QObject):
         """The end of what it wrote to its standard error."""
         return self._log.decode(errors="replace").strip()
 
+    def end_input(self) -> None:
+        """Close its input: a child that watches for that ends what it does, and answers."""
+        self._process.closeWriteChannel()
+
+    def wait(self, timeout_ms: int) -> None:
+        """Wait for its end, not for ever."""
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.waitForFinished(timeout_ms)
+
     def cancel(self) -> None:
         """End the process without an answer, and wait for its end, which comes at once."""
         self._is_done = True

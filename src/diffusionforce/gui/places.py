@@ -106,6 +106,7 @@ def _environment(window: "Window") -> Page:
 
     page = EnvironmentPage(window.environment, is_training=window.is_training)
     page.back_asked.connect(lambda: window.go("settings"))
+    page.run_asked.connect(window.plan_run)
     return page
 
 

@@ -35,6 +35,7 @@ class Plan:
         output: The run folder; None makes a new one among the others.
         memory: What is known of the memory that the run will need.
         readiness: Whether engine and files of a real model are here.
+        needs_environment: Whether nothing can be trained before the training environment is set up.
     """
 
     profile_name: str = ""
@@ -49,6 +50,7 @@ class Plan:
     output: Path | None = None
     memory: ForecastStatus = field(default_factory=ForecastStatus)
     readiness: ReadinessView = field(default_factory=ReadinessView)
+    needs_environment: bool = False
     _suggested: Path | None = field(default=None, repr=False)
 
     def choose_profile(self, name: str, profile: Profile, *, profile_dir: Path | None = None) -> None:
@@ -171,7 +173,7 @@ class Plan:
     def readiness_job(self) -> Job | None:
         """Return the job to look for engine and files with; None where nothing has to be looked for."""
         profile = self.fitted_profile
-        if not self.needs_engine or profile is None or self.profile_problem is not None:
+        if not self.needs_engine or profile is None or self.profile_problem is not None or self.needs_environment:
             return None
         # Only some models look at the pictures for it; where none are chosen, there are none to look at.
         folder = self.dataset_dir if self.dataset is not None else None
@@ -191,7 +193,7 @@ class Plan:
     def forecast_job(self) -> Job | None:
         """Return the job as far as it can be forecast, None until profile and dataset are known to be good."""
         profile, folder = self.fitted_profile, self.dataset_dir if self.dataset is not None else None
-        if profile is None or folder is None or self.profile_problem is not None:
+        if profile is None or folder is None or self.profile_problem is not None or self.needs_environment:
             return None
         return self._job_of(profile, folder=folder)
 

@@ -65,7 +65,20 @@ def standing(plan: Plan) -> Standing:
 
 def checks(plan: Plan) -> list[Check]:
     """Return the checklist, in the order of the page."""
-    return [_engine_check(plan), *_memory_checks(plan), *_dataset_checks(plan), *_output_checks(plan)]
+    return [
+        *_environment_checks(plan),
+        _engine_check(plan),
+        *_memory_checks(plan),
+        *_dataset_checks(plan),
+        *_output_checks(plan),
+    ]
+
+
+def _environment_checks(plan: Plan) -> list[Check]:
+    if not plan.needs_environment:
+        return []
+    hint = "It holds PyTorch, and is set up once."
+    return [Check(tone="err", text="No training environment yet", hint=hint)]
 
 
 def _engine_check(plan: Plan) -> Check:

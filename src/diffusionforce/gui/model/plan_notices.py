@@ -21,6 +21,7 @@ class PlanNotice:
         bring: What the button says that brings what is lacking; empty where there is none.
         command: A command to copy that does.
         changes: Other settings that would do, each with a button.
+        leads_to: The place of the window where it is put right; empty where there is none.
     """
 
     tone: str
@@ -29,12 +30,17 @@ class PlanNotice:
     bring: str = ""
     command: str = ""
     changes: tuple[JobChange, ...] = ()
+    leads_to: str = ""
 
 
 def notices(plan: Plan) -> list[PlanNotice]:
     """Return the banners of a plan, from top to bottom."""
     problem, refusal, forecast = plan.dataset_problem, plan.refusal(), plan.memory.current
     found: list[PlanNotice] = []
+    if plan.needs_environment:
+        title = "The training environment is not set up yet"
+        text = "Training needs PyTorch and some libraries, which are brought once."
+        found.append(PlanNotice(tone="info", title=title, text=text, leads_to="environment"))
     if refusal is not None and refusal is plan.readiness.problem:
         view = plan.readiness
         command = "" if view.doing else view.copyable

@@ -16,6 +16,7 @@ from diffusionforce.gui.widgets.labels import Icon, Label
 from diffusionforce.gui.widgets.layout import clear, column, holder, row
 from diffusionforce.rig import Card as GraphicsCard
 from diffusionforce.wire import Failed
+from diffusionforce.wire.interpreter import is_environment_needed
 from diffusionforce.wire.speed import SpeedProgress, SpeedTest, read_speed_record
 
 MODULE = "diffusionforce.trainer.speed_test"
@@ -55,6 +56,9 @@ class SpeedCard(Card):
         if self._child is not None:
             return
         clear(self._problem)
+        if is_environment_needed():
+            self._on_answered(UserError("The training environment is not set up yet.", hint="Settings lead there."))
+            return
         self._child = AnswerChild(self)
         self._child.said.connect(self._on_said)
         self._child.answered.connect(self._on_answered)

@@ -31,10 +31,14 @@ from diffusionforce.gui.widgets.layout import column, holder, row, scrolling
 from diffusionforce.job import find_profile, read_profile, with_absolute_weights
 from diffusionforce.rig import RigReport
 from diffusionforce.wire import JobChange
+from diffusionforce.wire.interpreter import is_environment_needed
 
 RIGHT_PX, RIGHT_COMPACT_PX = 352, 304
 READ_DELAY_MS = 60
 BUSY = noted("A run goes on already. Add this one to the queue: it starts when that has ended.")
+
+WAITS_FOR_RUNS = noted("The run starts when those before it have ended.")
+WAITS_FOR_START = noted("The run waits in the queue until you start that.")
 
 
 class RunPlanPage(Page):
@@ -44,6 +48,8 @@ class RunPlanPage(Page):
     enqueue_asked = Signal(object)
     standing_changed = Signal(object)
     """Whether the plan could start, a `Standing`."""
+    place_asked = Signal(str)
+    """A place of the window, where something that is lacking is put right."""
 
     def __init__(self, preferences: Preferences, store: PictureStore, devices: QWidget) -> None:
         super().__init__()
@@ -55,7 +61,7 @@ class RunPlanPage(Page):
         self.start = Button("Start training", "play", kind="primary", size="big", tip="Ctrl+Enter")
         self.start.setShortcut("Ctrl+Return")
         self.start.clicked.connect(self._on_start)
-        self.enqueue = Button("Add to queue", "queue", tip="The run starts when those before it have ended.")
+        self.enqueue = Button("Add to queue", "queue")
         self.enqueue.clicked.connect(self._on_enqueue)
         self.header.add_actions(self.enqueue, self.start)
         self.picks = RunPicks(preferences, store)
@@ -65,6 +71,7 @@ class RunPlanPage(Page):
         self.going = GoingLine()
         self.notices = PlanNotices()
         self.notices.change_taken.connect(self._on_change_taken)
+        self.notices.place_asked.connect(self.place_asked)
         self.events, self.pictures, self.checks = EventsCard(), PicturesCard(store), ChecksCard()
         self.run = RunCard()
         self.run.steps_changed.connect(self._on_steps_changed)
@@ -210,6 +217,7 @@ class RunPlanPage(Page):
 
     def refresh(self) -> None:
         """Show the plan as it is now, and have its forecast made."""
+        self.plan.needs_environment = is_environment_needed()
         self._ask_for_forecast()
         self._look_for_engine()
         self._show()
@@ -234,6 +242,8 @@ class RunPlanPage(Page):
     def _show_buttons(self) -> None:
         reason, is_busy = self.standing.reason, bool(self.going.text)
         self.enqueue.allow(not reason, reason=reason)
+        if not reason:
+            self.enqueue.setToolTip(tr(WAITS_FOR_RUNS if is_busy else WAITS_FOR_START))
         self.enqueue.set_kind("primary" if is_busy else "")
         reason = tr(BUSY) if is_busy else reason
         self.start.allow(not reason, reason=reason)

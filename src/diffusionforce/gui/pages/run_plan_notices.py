@@ -16,6 +16,8 @@ class PlanNotices(QWidget):
 
     bring_asked = Signal()
     """What is lacking is to be brought."""
+    place_asked = Signal(str)
+    """A place of the window is to be opened."""
     change_taken = Signal(object)
     """Other settings, a `JobChange`, are to be taken."""
 
@@ -46,6 +48,10 @@ class PlanNotices(QWidget):
             bring = Button(notice.bring, "download", kind="primary")
             bring.clicked.connect(self.bring_asked)
             buttons.append(bring)
+        if notice.leads_to:
+            lead = Button("Set it up", "download", kind="primary")
+            lead.clicked.connect(lambda: self.place_asked.emit(notice.leads_to))
+            buttons.append(lead)
         if notice.command:
             copy = Button("Copy the command", "copy", tip=notice.command)
             copy.clicked.connect(lambda: QApplication.clipboard().setText(notice.command))

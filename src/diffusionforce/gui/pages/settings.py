@@ -46,6 +46,7 @@ class SettingsPage(Page):
 
     language_changed = Signal()
     first_steps_asked = Signal()
+    environment_asked = Signal()
 
     def __init__(self, preferences: Preferences, watch: RigWatch, *, is_training: Callable[[], bool]) -> None:
         """Build the page.
@@ -76,6 +77,7 @@ class SettingsPage(Page):
         look.add(hairline(), setting("A run without its window", note, self.when_alone))
         self.hub = HubCard(preferences)
         self.updates = UpdatesCard(watch, is_training=is_training)
+        self.updates.environment_asked.connect(self.environment_asked)
         self.toasts = Toasts(self)
         parts = (look, self.hub, _folders(preferences), self.updates, self._help_card(), _about())
         inner = holder(column(*parts, None, gap=14))

@@ -139,7 +139,7 @@ class HubCard(Card):
 class UpdatesCard(Card):
     """Engine and environment: what is there, whether it is right, and the button that makes it so."""
 
-    busy_changed = Signal()
+    environment_asked = Signal()
 
     def __init__(self, watch: RigWatch, *, is_training: Callable[[], bool]) -> None:
         super().__init__("Engine and environment", gap=12)
@@ -156,6 +156,8 @@ class UpdatesCard(Card):
         self.cancel = Button("Cancel")
         self.cancel.clicked.connect(self._cancel)
         self._python, self.environment = Icon("info", "info", 16), Label("", "small", wrap=True)
+        self.manage = Button("Training environment", "arrow")
+        self.manage.clicked.connect(self.environment_asked)
         self.check = Button("Check again", "refresh")
         self.check.clicked.connect(self._check)
         watch.examined.connect(self._show_environment)
@@ -170,7 +172,7 @@ class UpdatesCard(Card):
         self.add(
             row(self._icon, (holder(engine), 1), gap=12),
             hairline(),
-            row(self._python, environment, self.check, gap=12),
+            row(self._python, environment, row(self.check, self.manage, gap=8), gap=12),
         )
 
     def shown(self) -> None:

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model import language
 from diffusionforce.gui.model.first_run import STEPS
 from diffusionforce.gui.model.language import tr
@@ -42,13 +43,18 @@ class WelcomePage(Page):
     rig_asked = Signal()
     left = Signal(str, str)
 
-    def __init__(self, preferences: Preferences, store: PictureStore, watch: RigWatch) -> None:
+    def __init__(
+        self, preferences: Preferences, store: PictureStore, watch: RigWatch, environment: EnvironmentDesk
+    ) -> None:
         super().__init__()
+        self._environment = environment
         self.body.setContentsMargins(0, 0, 0, 0)
         self._preferences = preferences
         self._at = 0
+        self._is_free = True
         self._profile = ""
-        self.rig, self.demo, self.model, self.dataset = RigStep(watch), DemoStep(store), ModelStep(), DatasetStep()
+        self.rig, self.demo = RigStep(watch, environment), DemoStep(store)
+        self.model, self.dataset = ModelStep(), DatasetStep()
         self.steps = (self.rig, self.demo, self.model, self.dataset)
         self.items = [
             StepItem(i + 1, tr(step.title), tr(step.note), is_last=i == len(STEPS) - 1) for i, step in enumerate(STEPS)
@@ -100,6 +106,7 @@ class WelcomePage(Page):
         self.back.clicked.connect(lambda: self.open(self._at - 1))
         self.next.clicked.connect(self._on_next)
         self.rig.checked.connect(self._on_checked)
+        self._environment.changed.connect(self._weigh)
         self.demo.start_asked.connect(self.start_asked)
         self.demo.gallery_asked.connect(self.gallery_asked)
         self.demo.rig_asked.connect(self.rig_asked)
@@ -125,9 +132,11 @@ class WelcomePage(Page):
             self._tell_step()
 
     def _weigh(self) -> None:
-        """Let the demo have the one button that stands out, until it has been trained."""
+        """Let what comes next have the one button that stands out: the set-up, then the demo, else the next step."""
+        asks_for_setup = self._at == 0 and self._environment.is_needed
         asks_for_demo = self._at == 1 and self.demo.session is None
-        self.next.set_kind("" if asks_for_demo else "primary")
+        self.next.set_kind("" if asks_for_demo or asks_for_setup else "primary")
+        self._allow_demo()
 
     def _tell_step(self) -> None:
         step = self.steps[self._at]
@@ -145,7 +154,14 @@ class WelcomePage(Page):
 
     def allow_demo(self, allowed: bool) -> None:
         """Let the demo be started, or not, because another run goes on."""
-        self.demo.allow(allowed, reason=tr("A run is going on."))
+        self._is_free = allowed
+        self._allow_demo()
+
+    def _allow_demo(self) -> None:
+        if self._environment.is_needed:
+            self.demo.allow(False, reason=tr("The training environment comes first: it is one step back."))
+        else:
+            self.demo.allow(self._is_free, reason=tr("A run is going on."))
 
     def _mark(self, at: int, note: str) -> None:
         self.items[at].set_done(True)

@@ -3,8 +3,10 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model import first_run
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.pages.environment_setup import EnvironmentSetup
 from diffusionforce.gui.rig_watch import RigWatch
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -19,8 +21,10 @@ class RigStep(QWidget):
 
     checked = Signal(str)
 
-    def __init__(self, watch: RigWatch) -> None:
+    def __init__(self, watch: RigWatch, environment: EnvironmentDesk) -> None:
         super().__init__()
+        self._environment = environment
+        self.setup = EnvironmentSetup(environment)
         self.setObjectName("clear")
         self._watch = watch
         self._has_asked = False
@@ -33,14 +37,19 @@ class RigStep(QWidget):
         self._lines = QVBoxLayout()
         self._lines.setSpacing(0)
         self.card.add(self._lines)
-        self.setLayout(column(self.card, None))
+        self.setLayout(column(self.card, self.setup, None, gap=14))
+        # Once it has been seen here it stays, so that what was set up is also seen to be ready.
+        self.setup.setVisible(environment.is_needed)
         watch.examined.connect(self._show)
         self._show_waiting()
         if watch.report is not None:
             self._show(watch.report)
 
     def shown(self) -> None:
-        """Look at the machine, the first time."""
+        """Look at the machine, the first time, and at the training environment where one is needed."""
+        if self._environment.is_needed:
+            self.setup.show()
+            self._environment.look()
         if not self._has_asked:
             self._look()
 

@@ -11,19 +11,35 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from PIL import Image
+from tests.support.broken_dataset import clip
 from tests.support.corpus import Read, cases, keeps_promise, mutations
 from tests.support.jobs import small_job
+from tests.support.small_pocket import small_weights
 
 from diffusionforce.datasets import pictures
 from diffusionforce.datasets.captions import read_caption
+from diffusionforce.datasets.clips import look_at_clip, read_frames
 from diffusionforce.datasets.repair_log import read_entries
 from diffusionforce.datasets.sets import SET_NAME, read_set
 from diffusionforce.engines.musubi.headers import read_header
 from diffusionforce.engines.musubi.lora_files import describe_lora
 from diffusionforce.engines.musubi.sources import ZipSource
+from diffusionforce.engines.pocket.files import quick_config
+from diffusionforce.engines.pocket.weights import check_weights, load_base
 from diffusionforce.errors import UserError
 from diffusionforce.job import builtin_profiles, read_job, read_profile, write_job
-from diffusionforce.runs import RunFolder, RunQueue, read_telemetry
+from diffusionforce.runs import (
+    RunFolder,
+    RunQueue,
+    list_states,
+    manifest_of,
+    read_telemetry,
+    require_whole,
+    write_checkpoint,
+)
+from diffusionforce.runs.checkpoints import MANIFEST
+from diffusionforce.runs.labels import LABEL_NAME, read_label
+from diffusionforce.ugpum.learned import Lesson, Lessons
 
 NUM_MUTATIONS = int(os.environ.get("DIFFUSIONFORCE_FUZZ", "150"))
 """Damaged copies for each reader; more for a night's work."""
@@ -136,6 +152,53 @@ def read_run_telemetry(path: Path) -> None:
     read_telemetry(RunFolder(path.parent))
 
 
+def good_clip(folder: Path) -> list[bytes]:
+    clip(folder / "good.mp4")
+    return [(folder / "good.mp4").read_bytes()]
+
+
+def read_clip(path: Path) -> None:
+    look_at_clip(path)
+    list(read_frames(path, num_frames=4, target_fps=4.0))
+
+
+def good_manifest(folder: Path) -> list[bytes]:
+    job = small_job(folder)
+    job.run_dir.mkdir()
+    target = job.run_dir / "a_step_000004-state"
+    write_checkpoint(target, manifest_of(job, step=4, held_out_loss=0.5), {"x": b"1"})
+    return [(target / MANIFEST).read_bytes()]
+
+
+def read_checkpoint(path: Path) -> None:
+    states = list_states(path.parent.parent)
+    assert [state.path for state in states] == [path.parent]
+    require_whole(path.parent)
+
+
+def checkpoint_reader(folder: Path) -> Read:
+    state = folder / "runs" / "a_step_000004-state"
+    state.mkdir(parents=True)
+    return of_file(MANIFEST, read_checkpoint)(state)
+
+
+def lessons_reader(folder: Path) -> Read:
+    lessons, profile = Lessons(folder), small_job(folder).profile
+    lessons.keep(Lesson(extra_bytes=(1,)), "a", profile, rig=("card",))
+    (path,) = folder.glob("*.json")
+    return of_file(path.name, lambda _path: lessons.find("a", profile, rig=("card",)))(folder)
+
+
+def good_base(folder: Path) -> list[bytes]:
+    return [small_weights(folder / "good.safetensors").read_bytes()]
+
+
+def read_base(path: Path) -> None:
+    quick_config(path)
+    check_weights(path)
+    load_base(path)
+
+
 READERS = {
     "profile": Reader(of_file("x.toml", read_profile), good_profiles),
     "job": Reader(of_file("x.toml", read_job), good_job),
@@ -143,6 +206,16 @@ READERS = {
     "picture": Reader(of_file("x.png", read_picture), good_pictures),
     "weights": Reader(of_file("x.safetensors", read_weights), good_weights),
     "zip": Reader(of_file("x.zip", read_zip), good_zip),
+    "base": Reader(of_file("x.safetensors", read_base), good_base),
+    "clip": Reader(of_file("x.mp4", read_clip), good_clip),
+    "checkpoint": Reader(checkpoint_reader, good_manifest),
+    "label": Reader(
+        of_file(LABEL_NAME, lambda path: read_label(path.parent)), lambda _: [b'{"name":"a fox","notes":"x"}']
+    ),
+    "lessons": Reader(
+        lessons_reader,
+        lambda _: [b'{"format": 1, "extra_bytes": [1], "step_factor": 1.5, "num_runs": 2}'],
+    ),
     "set": Reader(
         of_file(SET_NAME, lambda path: read_set(path.parent)),
         lambda _: [b'schema_version = 1\n[[folders]]\npath = "/a"\nrepeats = 2\n'],
@@ -207,6 +280,16 @@ def test_what_once_broke_a_reader_does_no_more(path: Path, tmp_path: Path) -> No
                                  for n in range(size)})) for size in (19_000, 60_000)),
         ("weights", (1 << 62).to_bytes(8, "little") + b"{}"),
         ("weights", (90 << 20).to_bytes(8, "little") + b"{"),
+        ("checkpoint", b"[" * 500_000),
+        ("checkpoint", b'{"engine":"pocket","step":' + b"9" * 500_000 + b"}"),
+        ("checkpoint", b'{"engine":"pocket","step":1,"num_steps":2,"files":{"../../x":{"size_bytes":1,"sha256":"0"}}}'),
+        ("label", b"[" * 500_000),
+        ("lessons", b"[" * 500_000),
+        ("clip", b"\0\0\0\x18ftypmp42" + bytes(100_000)),
+        ("clip", b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n"),
+        ("clip", b"ffconcat version 1.0\nfile /etc/passwd\n"),
+        ("base", safetensors({"__metadata__": {"family": "pocket", "config": "[" * 300_000}})),
+        ("base", (1 << 62).to_bytes(8, "little") + b"{}"),
         ("caption", b"\xff\xfe" * 30_000),
         ("caption", b"\0" * 60_000),
     ],

@@ -282,7 +282,7 @@ def _earlier(folder: Path) -> CheckpointManifest:
     try:
         notes = json.loads((folder / EARLIER_NOTES).read_bytes())
         step = len(notes["item_losses"]) // int(notes["accumulation"])
-    except (OSError, ValueError, TypeError, KeyError, ZeroDivisionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, ZeroDivisionError, RecursionError) as error:
         raise _refused(folder, f"{EARLIER_NOTES} is damaged", detail=repr(error)) from error
     return CheckpointManifest(engine="musubi", step=step, num_steps=step)
 

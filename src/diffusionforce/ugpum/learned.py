@@ -118,7 +118,7 @@ class Lessons:
             )
             is_sound = len(lesson.extra_bytes) == len(rig) and min(lesson.extra_bytes) >= 0
             is_sound = is_sound and 0 < lesson.step_factor < float("inf")
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
         return lesson if is_sound else None
 

@@ -60,5 +60,5 @@ class PocketConfig:
         """
         try:
             return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise WeightsError("The config in the weights file is not a pocket config.", detail=str(error)) from error

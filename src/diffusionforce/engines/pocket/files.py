@@ -44,5 +44,5 @@ def quick_config(path: Path) -> PocketConfig | None:
             header = file.read(length) if length <= _MOST_HEADER_BYTES else b""
         notes = json.loads(header)["__metadata__"]
         return PocketConfig.from_json(notes["config"]) if notes["family"] == FAMILY else None
-    except (OSError, ValueError, KeyError, TypeError, WeightsError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, WeightsError):
         return None

@@ -92,6 +92,7 @@ IN_THE_WINDOW = (
     "gui/notice_bar.py",
     "gui/pages/welcome.py",
     "gui/session.py",
+    "gui/repair_bench.py",
     "gui/run_desk.py",
     "gui/shell.py",
     "gui/pages/welcome_choices.py",

@@ -193,8 +193,10 @@ def test_words_are_replaced_in_all_captions_and_back(page: DatasetsPage, qtbot: 
     open_folder(page, pictures, qtbot)
     page.files.tabs.choose("captions")
     page.files.tabs.chosen.emit("captions")
-    page.files.captions.tags.choose(0)
     bulk = page.files.captions.bulk
+    # Symptom: the field for the trigger word was empty, though the word was known and written beside it.
+    assert bulk.first.text() == TRIGGER
+    page.files.captions.tags.choose(0)
     assert bulk.first.text() == "hills"
     bulk.second.setText("dunes")
     assert bulk.summary.text() == "Changes 6 of 6 captions."

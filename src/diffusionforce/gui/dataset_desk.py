@@ -20,8 +20,17 @@ from diffusionforce.gui.model import dataset_title, words
 from diffusionforce.gui.model.caption_book import CaptionBook, Change
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.profile_view import ProfileView
-from diffusionforce.gui.repair_bench import CHOSEN, RepairBench, Repairs, by_folder
+from diffusionforce.gui.repair_bench import (
+    CHOSEN,
+    RepairBench,
+    Repairs,
+    by_folder,
+    kept_words,
+    label_words,
+    named_words,
+)
 
 
 class DatasetDesk(QObject):
@@ -201,7 +210,7 @@ class DatasetDesk(QObject):
             return
         chosen = [(row, finding) for row, finding in zip(line.rows, line.findings, strict=True) if only in (None, row)]
         self.is_repairing = True
-        label = f"{line.kind.action}: {words.count(len(chosen), 'file')}"
+        label = f"{line.kind.action}: {named_words([Path(finding.name).name for _, finding in chosen])}"
         asked = self._asked
 
         def done(repairs: Repairs) -> None:
@@ -227,7 +236,7 @@ class DatasetDesk(QObject):
             lost = words.count(len(repairs.problems), "file")
             self.said.emit("warn", f"{lost} could not be repaired", repairs.problems[0], True)
         else:
-            self.said.emit("ok", label, "The originals are kept in the folder originals.", True)
+            self.said.emit("ok", label_words(label), kept_words(repairs), True)
         self.check_again()
 
     def _on_not_repaired(self, error: UserError) -> None:
@@ -271,14 +280,19 @@ class DatasetDesk(QObject):
             change = self.book.undo()
             if change is not None:
                 self._save(change)
-                self.said.emit("info", f"Undone: {label}", "", False)
+                self.said.emit("info", tr("Undone: {label}").format(label=label_words(label)), "", False)
             return
         self.is_repairing = True
         self._bench.undo(folder, done=lambda: self._on_undone(label), failed=self._on_not_repaired)
 
     def _on_undone(self, label: str) -> None:
         self.is_repairing = False
-        self.said.emit("info", f"Undone: {label}", "The originals are back in their places.", False)
+        self.said.emit(
+            "info",
+            tr("Undone: {label}").format(label=label_words(label)),
+            "The originals are back in their places.",
+            False,
+        )
         self.check_again()
 
     def _save(self, change: Change) -> None:

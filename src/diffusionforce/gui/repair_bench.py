@@ -1,16 +1,18 @@
 """Repairs of a dataset and their undoing, done on a thread and answered on the window's own."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from PySide6.QtCore import QObject, Signal
 
+from diffusionforce.datasets.captions import CAPTION_SUFFIX
 from diffusionforce.datasets.kinds import Kind
 from diffusionforce.datasets.records import FileFinding
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.model.dataset_row import Row
+from diffusionforce.gui.model.language import tr
 
 CHOSEN = Kind(
     key="chosen",
@@ -21,6 +23,7 @@ CHOSEN = Kind(
     action="Set aside",
 )
 """What files that the user takes out by hand are found to be."""
+MOST_NAMED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +33,33 @@ class Repairs:
     Attributes:
         folders: Folders in which something was changed.
         problems: Sentences about files that could not be repaired.
+        renamed: Names of files that the repair wrote under another name: before, and now.
     """
 
     folders: tuple[Path, ...]
     problems: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
+def named_words(names: Sequence[str]) -> str:
+    """Return files by name, in any language: `e.jpg`, `e.jpg, f.jpg, …`."""
+    return ", ".join(names if len(names) <= MOST_NAMED else (*names[:MOST_NAMED], "…"))
+
+
+def label_words(label: str) -> str:
+    """Return the label of a step as the window says it; as it is written down, it is English."""
+    action, mark, names = label.partition(": ")
+    return f"{tr(action)}{mark}{names}"
+
+
+def kept_words(repairs: Repairs) -> str:
+    """Return what has become of the files, and where the originals are."""
+    kept = "The originals are kept in the folder originals."
+    if not repairs.renamed:
+        return kept
+    (before, now), more = repairs.renamed[0], len(repairs.renamed) - 1
+    others = f", likewise {more:,} more" if more else ""
+    return f"{before} is now {now}{others}. {kept}"
 
 
 def by_folder(found: Iterable[tuple[Row, FileFinding]]) -> dict[Path, list[FileFinding]]:
@@ -50,6 +76,15 @@ def by_folder(found: Iterable[tuple[Row, FileFinding]]) -> dict[Path, list[FileF
             folder, finding = moved.parent, finding.model_copy(update={"name": moved.name, "related": (moved.name,)})
         folders.setdefault(folder, []).append(finding)
     return folders
+
+
+def _renamed(moved: Sequence[str], made: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pictures that were written anew as files of another type, by their names before and now."""
+    by_stem = {PurePath(name).stem: name for name in made}
+    for before in moved:
+        now = by_stem.get(PurePath(before).stem, before)
+        if now != before and CAPTION_SUFFIX not in {PurePath(before).suffix, PurePath(now).suffix}:
+            yield before, now
 
 
 class RepairBench(QObject):
@@ -101,6 +136,7 @@ class RepairBench(QObject):
             self._before()
             touched: list[Path] = []
             problems: list[str] = []
+            renamed: list[tuple[str, str]] = []
             for folder, found in findings.items():
                 repaired = Workshop(folder).repair(
                     repair,
@@ -111,9 +147,10 @@ class RepairBench(QObject):
                     should_stop=lambda: self._is_stopped,
                 )
                 problems += repaired.problems
+                renamed += _renamed([before for before, _ in repaired.moved], repaired.made)
                 if repaired.num_files:
                     touched.append(folder)
-            return Repairs(folders=tuple(touched), problems=tuple(problems))
+            return Repairs(folders=tuple(touched), problems=tuple(problems), renamed=tuple(renamed))
 
         background.run(self, work, done=done, failed=failed)
 

@@ -236,6 +236,6 @@ def test_what_is_due_later_than_the_last_step_is_due_at_the_end(plan: Plan):
     # Symptom: of a run of 40 steps it was said that previews come every 150.
     plan.set_steps(40)
     said = dict(facts_of_run(plan))
-    assert (said["Previews"], said["LoRA files"]) == ("4 prompts, at the end", "at the end")
+    assert (said["Previews"], said["LoRA files"]) == ("3 prompts, at the end", "at the end")
     plan.set_steps(400)
     assert dict(facts_of_run(plan))["LoRA files"] == "every 100 steps"

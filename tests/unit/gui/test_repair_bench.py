@@ -5,7 +5,7 @@ from pathlib import Path
 from diffusionforce.datasets.records import FileFacts, FileFinding
 from diffusionforce.datasets.repairs import Workshop
 from diffusionforce.gui.model.dataset_row import Row
-from diffusionforce.gui.repair_bench import by_folder
+from diffusionforce.gui.repair_bench import Repairs, by_folder, kept_words, named_words
 
 
 def row(folder: Path, name: str) -> Row:
@@ -34,3 +34,15 @@ def test_control_pictures_of_another_folder_are_repaired_and_brought_back_there(
     Workshop(before).undo()
     Workshop(before).undo()
     assert sorted(path.name for path in before.glob("*.png")) == ["a.png", "x.png"]
+
+
+def test_a_repair_is_told_by_the_names_of_its_files() -> None:
+    # Symptom: "Save upright: 1 file" made e.png of e.jpg, and nobody was told.
+    assert named_words(["e.jpg"]) == "e.jpg"
+    assert named_words(["e.jpg", "f.jpg", "g.jpg"]) == "e.jpg, f.jpg, …"
+    kept = "The originals are kept in the folder originals."
+    assert kept_words(Repairs(folders=(), problems=())) == kept
+    one = Repairs(folders=(), problems=(), renamed=(("e.jpg", "e.png"),))
+    assert kept_words(one) == f"e.jpg is now e.png. {kept}"
+    two = Repairs(folders=(), problems=(), renamed=(("e.jpg", "e.png"), ("f.jpg", "f.png")))
+    assert kept_words(two) == f"e.jpg is now e.png, likewise 1 more. {kept}"

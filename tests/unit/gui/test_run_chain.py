@@ -51,7 +51,7 @@ def test_a_run_that_is_gone_ends_the_chain(chain: tuple[Path, Path, Path]):
 def test_a_run_that_another_went_on_from_says_so_and_offers_it_no_more(chain: tuple[Path, Path, Path]):
     # Symptom: the older of three rows with one name still offered to be resumed, as if nobody had.
     third, second, first = history.read_history(chain[0].parent)
-    assert second.when and first.facts() == f"step 120 of 300 · continued {second.when}"
+    assert second.when and first.facts() == f"step 120 of 300 · was continued {second.when}"
     assert [run.can_resume for run in (first, second, third)] == [False, False, True]
     model = RunModel(recorded.job(first.root))
     model.feed(Stopped(step=120))

@@ -97,7 +97,7 @@ class PastRun:
         if self.is_going:
             return f"{steps} · started elsewhere"
         if self.continued:
-            return f"{steps} · continued {self.continued}"
+            return " · ".join((steps, f"was continued {self.continued}"))
         return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
 
 

@@ -166,7 +166,9 @@ def _previews(profile: Profile) -> str:
     if not samples.prompts:
         return "none: the profile names no prompts"
     prompts = words.count(len(samples.prompts), "prompt")
-    return f"{prompts}, {when_due(samples.every_steps, profile.training.steps)}"
+    if 0 < samples.every_steps < profile.training.steps:
+        return f"{prompts}, every {samples.every_steps:,} steps"
+    return f"{prompts}, at the end"
 
 
 def when_due(every: int, num_steps: int) -> str:

@@ -39,6 +39,7 @@ class BulkEdit(QWidget):
         self.setObjectName("clear")
         self._desk = desk
         self._pictures: Sequence[Path] = ()
+        self._filled = ""
         self.kind = QComboBox()
         self.kind.setAccessibleName("Edit")
         self.kind.addItems([tr(name) for name, _ in EDITS])
@@ -63,6 +64,7 @@ class BulkEdit(QWidget):
     def show_pictures(self, pictures: Sequence[Path]) -> None:
         """Edit the captions of these pictures."""
         self._pictures = pictures
+        self._fill_trigger()
         self.refresh()
 
     def take_words(self, text: str) -> None:
@@ -76,9 +78,16 @@ class BulkEdit(QWidget):
         self.first.setPlaceholderText(tr(EDITS[index][1]))
         self.first.setAccessibleName(EDITS[index][1])
         self.second.setVisible(index == _REPLACE)
-        if index == _TRIGGER and not self.first.text():
-            self.first.setText(self._desk.trigger)
+        if index != _TRIGGER and self.first.text() == self._filled:
+            self.first.clear()  # It was not typed, and would now mean something else.
+        self._fill_trigger()
         self.refresh()
+
+    def _fill_trigger(self) -> None:
+        """Take the word that the captions have already, unless somebody typed one."""
+        if self.kind.currentIndex() == _TRIGGER and self.first.text() in {"", self._filled}:
+            self._filled = self._desk.trigger
+            self.first.setText(self._filled)
 
     def _edit(self) -> Callable[[str], str]:
         index, first = self.kind.currentIndex(), self.first.text()

@@ -3,6 +3,7 @@
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.page import Header
+from diffusionforce.gui.repair_bench import label_words
 from diffusionforce.gui.widgets.buttons import Button
 
 
@@ -45,7 +46,7 @@ class DatasetsHeader(Header):
         label = self._desk.undoable
         self.undo.allow(bool(label), reason="Nothing to undo")
         if label:
-            self.undo.setToolTip(tr(f"Undo: {label} (Ctrl+Z)"))
+            self.undo.setToolTip(tr("Undo: {label} (Ctrl+Z)").format(label=label_words(label)))
         self.undo.setVisible(not self._desk.is_read_only)
 
     def set_compact(self, compact: bool) -> None:

@@ -9,7 +9,10 @@ from diffusionforce.gui import paint, theme
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.painted_area import PaintedArea
 
-ROW_PX, BAR_PX = 28, 90
+ROW_PX, COUNT_PX, MARGIN_PX = 28, 52, 8
+LEAST_BAR_PX, MOST_BAR_PX = 36, 160
+NUM_MEASURED = 200
+"""How many of the first tags say how much room names need."""
 
 
 class TagBars(PaintedArea):
@@ -21,6 +24,7 @@ class TagBars(PaintedArea):
         super().__init__()
         self._tags: Sequence[tuple[str, int]] = ()
         self._index = -1
+        self._widest_px = 0.0
         self.setAccessibleName("Parts of captions by frequency")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(120)
@@ -29,6 +33,8 @@ class TagBars(PaintedArea):
         """Show other tags; the chosen one stays chosen where it is still there."""
         before = self.tag
         self._tags = tags
+        font = theme.font(13)
+        self._widest_px = max((paint.text_width(tag, font) for tag, _ in tags[:NUM_MEASURED]), default=0.0)
         self._index = next((i for i, (tag, _) in enumerate(tags) if tag == before), -1)
         self._lay_out()
         self.viewport().update()
@@ -64,6 +70,8 @@ class TagBars(PaintedArea):
         """Paint the rows in sight."""
         painter, top, width = paint.begin(self.viewport()), self.verticalScrollBar().value(), self.viewport().width()
         most = self._tags[0][1] if self._tags else 1
+        # Names come first: a bar is as long as they leave it room.
+        bar_px = min(MOST_BAR_PX, max(LEAST_BAR_PX, width - COUNT_PX - 3 * MARGIN_PX - self._widest_px))
         first = top // ROW_PX
         last = min(len(self._tags), (top + self.viewport().height()) // ROW_PX + 1)
         for index in range(first, last):
@@ -72,12 +80,12 @@ class TagBars(PaintedArea):
             box = QRectF(0, y + 1, width, ROW_PX - 2)
             if index == self._index:
                 paint.box(painter, box, radius=5, fill="accent_bg")
-            paint.text(painter, QRectF(8, y, width - BAR_PX - 72, ROW_PX), tag, font=theme.font(13), colour="text")
-            bar = QRectF(width - BAR_PX - 52, y + 11, BAR_PX, 6)
+            name = QRectF(MARGIN_PX, y, width - bar_px - COUNT_PX - 2 * MARGIN_PX, ROW_PX)
+            paint.text(painter, name, tag, font=theme.font(13), colour="text")
+            bar = QRectF(width - bar_px - COUNT_PX, y + 11, bar_px, 6)
             paint.box(painter, bar, radius=3, fill="line")
-            paint.box(
-                painter, QRectF(bar.left(), bar.top(), max(4.0, BAR_PX * number / most), 6), radius=3, fill="focus"
-            )
+            share = QRectF(bar.left(), bar.top(), max(4.0, bar_px * number / most), 6)
+            paint.box(painter, share, radius=3, fill="focus")
             count = QRectF(width - 48, y, 42, ROW_PX)
             paint.text(
                 painter, count, f"{number:,}", font=theme.font(12), colour="text2", align=paint.RIGHT, elide=None

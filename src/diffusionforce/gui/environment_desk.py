@@ -134,11 +134,12 @@ class EnvironmentDesk(QObject):
 
     def close(self) -> None:
         """End what is being done, because the window goes."""
-        if self._child is not None:
-            self._child.end_input()
-            self._child.wait(STOP_WAIT_MS // 4)
-            self._child.cancel()
-            self._child = None
+        child, self._child = self._child, None
+        if child is not None:
+            child.blockSignals(True)
+            child.end_input()
+            child.wait(STOP_WAIT_MS // 4)
+            child.cancel()
 
     def _take(self, line: bytes) -> None:
         try:

@@ -33,7 +33,7 @@ PLAN = EnvironmentPlan(
     download_bytes=round(2.8 * GIB),
     needed_bytes=8 * GIB,
     free_bytes=212 * GIB,
-    drive="Drive C:",
+    drive="C:",
 )
 MISSING = EnvironmentStatus(state="missing", folder=FOLDER)
 READY = EnvironmentStatus(

@@ -27,6 +27,7 @@ IN_THE_WINDOW = (
     "gui/model/dataset_words.py",
     "gui/model/devices.py",
     "gui/model/engine_state.py",
+    "gui/model/environment_view.py",
     "gui/model/first_run.py",
     "gui/model/folder_choices.py",
     "gui/model/forecast_answer.py",
@@ -64,6 +65,8 @@ IN_THE_WINDOW = (
     "gui/pages/datasets_seen.py",
     "gui/pages/datasets_tabs.py",
     "gui/pages/datasets_trigger.py",
+    "gui/pages/environment.py",
+    "gui/pages/environment_setup.py",
     "gui/pages/gallery.py",
     "gui/pages/gallery_bar.py",
     "gui/pages/gallery_compare.py",
@@ -130,6 +133,13 @@ FROM_THE_CHILD = (
     "engines/musubi/subjects.py",
     "engines/musubi/terms.py",
     "engines/musubi/weights.py",
+    "environment/application.py",
+    "environment/backends.py",
+    "environment/building.py",
+    "environment/failures.py",
+    "environment/installed.py",
+    "environment/plan.py",
+    "environment/verification.py",
     "rig/findings.py",
     "rig/speeds.py",
     "runs/deleting.py",
@@ -147,6 +157,7 @@ FROM_THE_CHILD = (
     "trainer/stall.py",
     "ugpum/causes.py",
     "ugpum/planner.py",
+    "wire/interpreter.py",
 )
 """What these say on the usual ways is translated; the rest stays English."""
 TABLES = translations.CATALOGUES

@@ -16,6 +16,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from diffusionforce.gui.model import setting_fields
+
 ROOT = Path(__file__).resolve().parents[1]
 GUI = ROOT / "src" / "diffusionforce" / "gui"
 CATALOGUES = GUI / "locale"
@@ -46,6 +48,9 @@ CONSTANTS = {
     "pages/history.py": ("TITLE",),
     "pages/profile_pane.py": ("ENGINE_NOTES",),
     "pages/settings_cards.py": ("BUSY_REASON",),
+    "pages/environment.py": ("BUSY_REASON",),
+    "pages/environment_setup.py": ("BUILDS",),
+    "pages/environment_steps.py": ("_WORDS",),
     "pages/settings.py": ("FOLDERS",),
 }
 # Words of constants that are no sentences: names, keys, what people search by.
@@ -68,7 +73,7 @@ def main() -> int:
 
 
 def words_in(folder: Path) -> list[str]:
-    """Return every text that is to be translated, in the order of the code, each once."""
+    """Return every text that is to be translated, each once: in the order of the code, then what settings mean."""
     texts: dict[str, None] = {}
     for path in sorted(folder.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -76,6 +81,7 @@ def words_in(folder: Path) -> list[str]:
         for text in (*_in_calls(tree), *_in_constants(tree, names)):
             if any(character.isalpha() for character in text) and not _KEYS.fullmatch(text):
                 texts.setdefault(text)
+    texts |= dict.fromkeys(field.help for field in setting_fields.fields() if field.help)
     return list(texts)
 
 

@@ -19,7 +19,7 @@ from diffusionforce.environment import building, verification
 from diffusionforce.environment.application import find_application
 from diffusionforce.environment.backends import BACKENDS, NAMES
 from diffusionforce.environment.log import BuildLog
-from diffusionforce.environment.plan import GB, Plan, plan_environment
+from diffusionforce.environment.plan import GB, Plan, drive_words, plan_environment
 from diffusionforce.environment.process import Cancelled
 from diffusionforce.errors import UserError
 from diffusionforce.rig import read_cards
@@ -240,7 +240,7 @@ def plan_lines(plan: EnvironmentPlan) -> Iterator[str]:
     yield f"PyTorch {plan.torch_version} ({NAMES[plan.backend]}). {plan.reason}"
     source = f"from {plan.wheels}" if plan.wheels else f"about {plan.download_bytes / GB:.1f} GB to download"
     yield f"{source[0].upper()}{source[1:]}, about {plan.needed_bytes / GB:.0f} GB in {plan.folder}."
-    yield f"{plan.drive} has {plan.free_bytes / GB:.0f} GB free."
+    yield f"{drive_words(plan.drive)} has {plan.free_bytes / GB:.0f} GB free."
 
 
 def progress_words(progress: EnvironmentProgress) -> str:

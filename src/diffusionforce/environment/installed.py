@@ -10,18 +10,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from diffusionforce.environment import process
+from diffusionforce.environment import loading, process
 from diffusionforce.errors import SetupError
 from diffusionforce.wire.environment import EnvironmentLine, EnvironmentProgress
 
-_LOADING = "loading "
-# Each on a line of its own before it is loaded: the one that ends the process is the last.
-_PROGRAM = f"""
-import importlib, sys
-for name in sys.argv[1:]:
-    print({_LOADING!r} + name, flush=True)
-    importlib.import_module(name)
-"""
 _NOT_COMPARED = (".pyc", "RECORD", "direct_url.json", "INSTALLER", "REQUESTED", "uv_cache.json")
 
 
@@ -91,14 +83,14 @@ def check_imports(
     begun: list[str] = []
 
     def take(line: str) -> None:
-        if line.startswith(_LOADING):
-            begun.append(line.removeprefix(_LOADING).strip())
+        if line.startswith(loading.PREFIX):
+            begun.append(line.removeprefix(loading.PREFIX).strip())
             report(EnvironmentProgress(step="check", package=begun[-1], done=len(begun) - 1, total=len(names)))
         else:
             report(EnvironmentLine(text=line))
 
     report(EnvironmentProgress(step="check", total=len(names)))
-    command = [str(python), "-P", "-X", "utf8", "-c", _PROGRAM, *names]
+    command = [str(python), "-P", "-X", "utf8", str(Path(loading.__file__)), *names]
     try:
         ended = process.run(
             command, take=take, tick=lambda: None, is_cancelled=is_cancelled, variables={"PYTHONPATH": None}

@@ -110,7 +110,7 @@ def check_space(plan: Plan) -> None:
     missing = told.needed_bytes - told.free_bytes - size_of(plan.cache)
     if missing > 0:
         raise SetupError(
-            f"{told.drive} has {told.free_bytes / GB:.1f} GB free, and the environment needs about "
+            f"{drive_words(told.drive)} has {told.free_bytes / GB:.1f} GB free, and the environment needs about "
             f"{told.needed_bytes / GB:.0f} GB.",
             hint=f"Free {max(missing, GB // 10) / GB:.1f} GB there, or move the data folder to another "
             "drive with DIFFUSIONFORCE_HOME.",
@@ -128,12 +128,17 @@ def size_of(folder: Path) -> int:
 
 
 def drive_of(folder: Path) -> str:
-    """Return how a person calls the drive of a folder: `Drive C:`, or `The disk with /home/me`."""
+    """Return the drive of a folder: `C:`, or where a file system is mounted."""
     if folder.drive:
-        return f"Drive {folder.drive}"
+        return folder.drive
     existing = _existing(folder)
     mount = next(place for place in (existing, *existing.parents) if os.path.ismount(place) or place == place.parent)
-    return f"The disk of {mount}"
+    return str(mount)
+
+
+def drive_words(drive: str) -> str:
+    """Return how a sentence about a drive begins."""
+    return f"Drive {drive}" if drive.endswith(":") else f"The disk of {drive}"
 
 
 def _existing(folder: Path) -> Path:

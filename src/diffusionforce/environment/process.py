@@ -1,12 +1,16 @@
 """Runs a program, hands on each line that it says, and ends it when nobody waits for it any more."""
 
 import contextlib
+import io
 import os
 import queue
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+from diffusionforce.desktop import children
+from diffusionforce.desktop.lifetime import adopt, ending_with_us
 
 TICK_S = 0.25
 END_WAIT_S = 5.0
@@ -46,17 +50,13 @@ def run(
         OSError: It could not be started.
     """
     environment = {**os.environ, **(variables or {})}
-    process = subprocess.Popen(
-        list(command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={name: value for name, value in environment.items() if value is not None},
-        encoding="utf-8",
-        errors="replace",
-        # Without it a console window flashes up on Windows.
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+    process = children.start(
+        ending_with_us(command),
+        stdout=children.PIPE,
+        stderr=children.STDOUT,
+        environment={name: value for name, value in environment.items() if value is not None},
     )
+    adopt(process.pid)
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     reader = threading.Thread(target=_read, args=(process, lines), name="uv output", daemon=True)
     reader.start()
@@ -78,10 +78,10 @@ def run(
         reader.join(END_WAIT_S)
 
 
-def _read(process: "subprocess.Popen[str]", lines: "queue.SimpleQueue[str | None]") -> None:
+def _read(process: "subprocess.Popen[bytes]", lines: "queue.SimpleQueue[str | None]") -> None:
     assert process.stdout is not None
-    with process.stdout:
-        for line in process.stdout:
+    with io.TextIOWrapper(process.stdout, encoding="utf-8", errors="replace") as said:
+        for line in said:
             lines.put(line)
     lines.put(None)
 

@@ -86,8 +86,9 @@ def test_a_drive_without_room_is_named_with_its_numbers(app: Application, monkey
     monkeypatch.setattr(plan, "free_bytes", lambda _folder: 1_200_000_000)
     with pytest.raises(SetupError) as caught:
         check_space(made)
-    assert caught.value.sentence == f"{drive_of(made.folder)} has 1.2 GB free, and the environment needs about 3 GB."
-    assert caught.value.hint.startswith("Free 1.8 GB there")
+    drive = plan.drive_words(drive_of(made.folder))
+    assert caught.value.sentence == f"{drive} has 1.1 GB free, and the environment needs about 2 GB."
+    assert caught.value.hint.startswith("Free 0.9 GB there")
 
 
 def test_what_was_downloaded_before_needs_no_room(app: Application, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,8 +103,8 @@ def test_sizes_and_drives(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"x" * 70)
     assert size_of(tmp_path) == 70
-    words = drive_of(tmp_path / "none" / "deeper")
-    assert words.startswith("Drive " if sys.platform == "win32" else "The disk of /")
+    drive = drive_of(tmp_path / "none" / "deeper")
+    assert plan.drive_words(drive).startswith("Drive " if sys.platform == "win32" else "The disk of /")
 
 
 def test_the_application_is_above_its_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

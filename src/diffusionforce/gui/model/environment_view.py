@@ -170,13 +170,14 @@ def _little_room(plan: EnvironmentPlan) -> Headline:
         f"It takes about {words.size(plan.needed_bytes)}, and {words.size(plan.free_bytes)} are free. Free some space, "
         "or move the data folder to another drive with DIFFUSIONFORCE_HOME."
     )
-    return Headline(tone="warn", title=f"There is too little room on {drive_words(plan.drive)}", text=text)
+    return Headline(tone="warn", title=f"There is too little room on {plan.drive}", text=text)
 
 
 def ready_words(status: EnvironmentStatus) -> str:
     """Return what a finished environment holds, in a sentence."""
-    build = f"PyTorch {status.torch_version}, {CUDA_NAMES.get(status.backend, status.backend)}"
-    return f"{build}; {words.count(status.num_packages, 'package')}. Everything was loaded once."
+    build = CUDA_NAMES.get(status.backend, status.backend)
+    packages = words.count(status.num_packages, "package")
+    return f"PyTorch {status.torch_version} ({build}) with {packages}. Everything was loaded once."
 
 
 def _loading(progress: EnvironmentProgress | None) -> str:
@@ -265,7 +266,7 @@ def facts(view: EnvironmentView) -> tuple[Fact, Fact, Fact]:
     source = noted("from a folder of wheels") if plan.wheels else noted("once; kept for repairs")
     come = Fact(name=names[0], value="0" if plan.wheels else f"≈ {value}", unit="GB" if plan.wheels else unit)
     needed, needed_unit = _parted(plan.needed_bytes)
-    free = f"{words.size(plan.free_bytes)} free on {drive_words(plan.drive)}"
+    free = f"{words.size(plan.free_bytes)} free on {plan.drive}"
     room = Fact(
         name=names[1],
         value=f"≈ {needed}",
@@ -281,17 +282,12 @@ def _facts_of(status: EnvironmentStatus, plan: EnvironmentPlan | None) -> tuple[
     """Return the numbers of what is there."""
     build = CUDA_NAMES.get(status.backend, status.backend)
     free, unit = _parted(plan.free_bytes) if plan is not None else ("–", "")
-    drive = f"on {drive_words(plan.drive)}" if plan is not None else ""
+    drive = f"on {plan.drive}" if plan is not None else ""
     return (
         Fact(name="PyTorch", value=status.torch_version, context=build),
         Fact(name=noted("Packages"), value=str(status.num_packages), context=noted("each as it was tested")),
         Fact(name=noted("Free space"), value=free, unit=unit, context=drive),
     )
-
-
-def drive_words(drive: str) -> str:
-    """Return a drive as it is called in a short line: `C:` or `/home`."""
-    return drive.removeprefix("Drive ").removeprefix("The disk of ").strip()
 
 
 def _parted(num_bytes: int) -> tuple[str, str]:

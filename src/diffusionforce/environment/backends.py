@@ -71,7 +71,7 @@ def choose_backend(cards: Sequence[Card], *, wanted: str = "auto") -> Choice:
     if old:
         return _checked(Choice(backend=OLD_CUDA, reason=f"{label(old[0])} is too old a chip for CUDA 13."), cards)
     if new or _driver(cards) >= DRIVER_FOR_NEW:
-        reason = f"{_listed(cards)}: the build for CUDA 13.0 knows {'it' if len(cards) == 1 else 'them all'}."
+        reason = _why_new([f"{label(card).removesuffix(')')}, {generation_of(card)})" for card in cards])
         return _checked(Choice(backend=NEW_CUDA, reason=reason), new or cards)
     reason = f"The driver {cards[0].driver_version} is older than 580, which CUDA 13 needs."
     return _checked(Choice(backend=OLD_CUDA, reason=reason), cards)
@@ -99,10 +99,13 @@ def _checked(choice: Choice, cards: Sequence[Card]) -> Choice:
     return choice
 
 
-def _listed(cards: Sequence[Card]) -> str:
-    """The cards with their generations, for example `GPU 0 (RTX 5080, Blackwell) and GPU 1 (RTX 3060, Ampere)`."""
-    listed = [f"{label(card).removesuffix(')')}, {generation_of(card)})" for card in cards]
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
+def _why_new(names: Sequence[str]) -> str:
+    """Say what cards, like `GPU 0 (RTX 5080, Blackwell)`, the new build was chosen for."""
+    if len(names) == 1:
+        return f"{names[0]}: the build for CUDA 13.0 knows it."
+    if len(names) == 2:
+        return f"{names[0]} and {names[1]}: the build for CUDA 13.0 knows both."
+    return f"{', '.join(names)}: the build for CUDA 13.0 knows them all."
 
 
 def generation_of(card: Card) -> str:

@@ -244,13 +244,14 @@ def _progress_words(progress: EnvironmentProgress) -> tuple[str, str, float | No
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """One number of the plan: what it is, value, unit, a line of context, and a tone for that."""
+    """One number of the plan: what it is, value (or about that), unit, a line of context, and a tone for that."""
 
     name: str
     value: str
     unit: str = ""
     context: str = ""
     tone: str = ""
+    is_about: bool = False
 
 
 def facts(view: EnvironmentView) -> tuple[Fact, Fact, Fact]:
@@ -264,25 +265,26 @@ def facts(view: EnvironmentView) -> tuple[Fact, Fact, Fact]:
         return unknown[0], unknown[1], unknown[2]
     value, unit = _parted(plan.download_bytes)
     source = noted("from a folder of wheels") if plan.wheels else noted("once; kept for repairs")
-    come = Fact(name=names[0], value="0" if plan.wheels else f"≈ {value}", unit="GB" if plan.wheels else unit)
+    come = Fact(name=names[0], value=value, unit=unit, context=source, is_about=not plan.wheels)
     needed, needed_unit = _parted(plan.needed_bytes)
     free = f"{words.size(plan.free_bytes)} free on {plan.drive}"
     room = Fact(
         name=names[1],
-        value=f"≈ {needed}",
+        value=needed,
+        is_about=True,
         unit=needed_unit,
         context=free,
         tone="err" if view.lacks_room else "",
     )
     build = Fact(name=names[2], value=plan.torch_version, context=CUDA_NAMES.get(plan.backend, plan.backend))
-    return replace(come, context=source), room, build
+    return come, room, build
 
 
 def _facts_of(status: EnvironmentStatus, plan: EnvironmentPlan | None) -> tuple[Fact, Fact, Fact]:
     """Return the numbers of what is there."""
     build = CUDA_NAMES.get(status.backend, status.backend)
     free, unit = _parted(plan.free_bytes) if plan is not None else ("–", "")
-    drive = f"on {plan.drive}" if plan is not None else ""
+    drive = plan.drive if plan is not None else ""
     return (
         Fact(name="PyTorch", value=status.torch_version, context=build),
         Fact(name=noted("Packages"), value=str(status.num_packages), context=noted("each as it was tested")),

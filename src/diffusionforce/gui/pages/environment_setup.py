@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QFrame, QHBoxLayout, QV
 from diffusionforce.environment.backends import CPU, NEW_CUDA, OLD_CUDA
 from diffusionforce.gui.environment_desk import AUTO, EnvironmentDesk
 from diffusionforce.gui.model import environment_view
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import figures, tr
 from diffusionforce.gui.pages.environment_steps import StepsCard
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -60,7 +60,7 @@ class FactTile(QWidget):
     def show_fact(self, fact: environment_view.Fact) -> None:
         """Show it."""
         self.name.set_text(fact.name)
-        self.value.set_text(fact.value)
+        self.value.set_text(f"{'≈ ' if fact.is_about else ''}{figures(fact.value)}")
         self.unit.set_text(fact.unit)
         self.context.set_text(fact.context, tone=fact.tone)
         self.setAccessibleName(f"{tr(fact.name)}: {fact.value} {fact.unit}. {tr(fact.context)}")

@@ -88,6 +88,7 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     show(window, runs)
                     wait(SETTLE_MS)
                     wait_until(lambda: background.finish(0))  # What is read, decoded or checked on threads.
+                    wait(SETTLE_MS)
                     QApplication.processEvents()  # What was said last is laid out before it is drawn.
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))
@@ -220,9 +221,13 @@ def _no_forecast(window: Window, _runs: dict[str, Path]) -> None:
 def _run(kind: str) -> Callable[[Window, dict[str, Path]], None]:
     def show(window: Window, runs: dict[str, Path]) -> None:
         window.open_run(runs[kind])
-        if kind == "live" and window.session is not None:
+        session = window.session
+        if session is None:
+            return
+        wait_until(lambda: session.is_over or session.model.live)
+        if kind == "live":
             # As it looks in the window that started it.
-            window.session.is_own = True
+            session.is_own = True
 
     return show
 
@@ -235,7 +240,7 @@ def _stopping(window: Window, runs: dict[str, Path]) -> None:
 
 def _gallery(kind: str) -> Callable[[Window, dict[str, Path]], None]:
     def show(window: Window, runs: dict[str, Path]) -> None:
-        window.open_run(runs[kind])
+        _run(kind)(window, runs)
         window.go("gallery")
         wait(SETTLE_MS)
         window.gallery.grid.choose(Cell(0, 9 if kind == "done" else 1))

@@ -84,4 +84,4 @@ def test_notes_say_what_a_value_means():
     assert said("dataset.width").endswith("megapixels")
     assert said("training.learning_rate").startswith("usual: ")
     assert said("samples.guidance") == "1 is off"
-    assert note(fields["training.steps"], None, None) == "optimiser steps"
+    assert note(fields["training.steps"], None, None) == "how long it learns"

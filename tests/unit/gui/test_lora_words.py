@@ -34,8 +34,8 @@ INFO = LoraInfo(
         ({}, ("ok", "All keys match Klein 9B")),
         ({"num_modules": 60}, ("info", "60 of 112 layers of Klein 9B")),
         ({"unknown_modules": ("x.y",)}, ("err", "Klein 9B does not have: x.y")),
-        ({"titles": (), "base_model": "pocket", "num_expected": 0}, ("info", "112 layers of the pocket model")),
-        ({"titles": (), "base_model": "", "num_expected": 0}, ("info", "112 layers of a model that is not known here")),
+        ({"titles": (), "base_model": "pocket", "num_expected": 0}, ("info", "112 layers · the pocket model")),
+        ({"titles": (), "base_model": "", "num_expected": 0}, ("info", "112 layers · a model that is not known here")),
     ],
 )
 def test_keys_are_judged(changes: dict[str, object], expected: tuple[str, str]):

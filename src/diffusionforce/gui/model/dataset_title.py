@@ -5,6 +5,7 @@ from pathlib import Path
 
 from diffusionforce.datasets.sets import is_set, read_set
 from diffusionforce.errors import DatasetError
+from diffusionforce.gui.model.language import tr
 from diffusionforce.job import shipped_dir
 
 # What the characters of the demo datasets are called.
@@ -23,7 +24,7 @@ def demo_choices() -> list[str]:
 def choice_title(choice: str) -> str:
     """Return the name of a dataset as it was chosen: `demo:NAME` or the path of a folder."""
     if choice.startswith("demo:"):
-        return f"{_demo_name(choice.removeprefix('demo:'))} demo set"
+        return tr("{name} demo set").format(name=_demo_name(choice.removeprefix("demo:")))
     root = Path(choice)
     if is_set(root):
         with contextlib.suppress(DatasetError):

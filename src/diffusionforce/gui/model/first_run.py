@@ -128,7 +128,7 @@ def stages(model: RunModel) -> tuple[Stage, ...]:
     at, is_over = _stage_now(model), model.outcome is not None
     is_good = model.outcome is not None and model.outcome.kind == "done"
     end: StageState = "stopped" if model.outcome is not None and model.outcome.kind == "stopped" else "failed"
-    learn = f"Learn, step {model.step:,} of {model.num_steps:,}" if at == 2 and model.num_steps else "Learn"
+    learn = f"Learn, step {model.step:,} of {model.num_steps:,}" if at == 2 and model.num_steps else noted("Learn")
     names = (noted("Load the model"), noted("Prepare pictures"), learn, noted("Draw the result"))
     found: list[Stage] = []
     for i, name in enumerate(names):

@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import noted
 from diffusionforce.wire.weights import LoraInfo
 
 MAX_METADATA = 24
@@ -16,11 +17,11 @@ def about(info: LoraInfo) -> list[tuple[str, str]]:
     """Return what a file is, as names and values."""
     of_all = f" of {info.num_expected}" if info.num_expected else ""
     facts = [
-        ("For", ", ".join(info.titles) or _base(info)),
-        ("Kind", f"{info.algorithm}, {info.precision}"),
+        (noted("For"), ", ".join(info.titles) or _base(info)),
+        (noted("Kind"), f"{info.algorithm}, {info.precision}"),
         ("Rank", ", ".join(f"{rank:g}" for rank in info.ranks) or "not known"),
-        ("Alpha", ", ".join(f"{alpha:g}" for alpha in info.alphas)),
-        ("Layers", f"{info.num_modules}{of_all}"),
+        (noted("Alpha"), ", ".join(f"{alpha:g}" for alpha in info.alphas)),
+        (noted("Layers"), f"{info.num_modules}{of_all}"),
         ("Size", words.exact_size(info.size_bytes)),
     ]
     return [(name, value) for name, value in facts if value]
@@ -40,7 +41,7 @@ def keys_verdict(info: LoraInfo) -> tuple[str, str]:
         return "ok", f"All keys match {model}"
     if model and info.num_expected:
         return "info", f"{info.num_modules} of {info.num_expected} layers of {model}"
-    return "info", f"{words.count(info.num_modules, 'layer')} of {_base(info)}"
+    return "info", f"{words.count(info.num_modules, 'layer')} · {_base(info)}"
 
 
 def comfy_verdict(info: LoraInfo) -> tuple[str, str]:

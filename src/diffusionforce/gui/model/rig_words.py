@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import noted
 from diffusionforce.rig import Card, Finding, Reading, RigReport, link_bytes_per_s, speed_of
 from diffusionforce.wire.speed import DeviceSpeed, SpeedTest
 
@@ -65,7 +66,7 @@ def card_facts(card: Card, cards: Sequence[Card], test: SpeedTest | None) -> lis
     """Return the facts of a card that stay, in two columns."""
     return [
         ("Link", link(card)),
-        ("Display", {True: "attached", False: "none", None: NOTHING}[card.display_attached]),
+        (noted("Display"), {True: noted("attached"), False: noted("none"), None: NOTHING}[card.display_attached]),
         ("Speed", relative_speed(card, cards, test)),
         ("Driver", card.driver_version or NOTHING),
         ("Power cap", f"{card.power_limit_w:.0f} W" if card.power_limit_w is not None else NOTHING),
@@ -83,14 +84,14 @@ def others(card: Card) -> list[tuple[str, str]]:
     shown = [
         (
             process.name.replace("\\", "/").rpartition("/")[2] or f"process {process.pid}",
-            words.size(process.used_bytes) if process.used_bytes is not None else "some",
+            words.size(process.used_bytes) if process.used_bytes is not None else noted("some"),
         )
         for process in held[:MAX_PROCESSES]
     ]
     rest = held[MAX_PROCESSES:]
     if rest:
         amount = sum(process.used_bytes or 0 for process in rest)
-        shown.append((f"{len(rest)} more", words.size(amount) if amount else "some"))
+        shown.append((f"{len(rest)} more", words.size(amount) if amount else noted("some")))
     return shown
 
 

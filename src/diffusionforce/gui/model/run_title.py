@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from diffusionforce.gui.model.dataset_title import subject
+from diffusionforce.gui.model.language import tr
 from diffusionforce.job import Job
 from diffusionforce.runs.labels import read_label
 
@@ -32,6 +33,12 @@ def long_title(root: Path, job: Job | None) -> str:
     moment = started(root)
     title = run_title(root, job)
     return title if moment is None or title == root.name else f"{title} · {day_and_time(moment)}"
+
+
+def shown_title(title: str) -> str:
+    """Return a long title as the window says it: the name is the user's, what follows is the time, in words."""
+    name, mark, time = title.rpartition(" · ")
+    return f"{name}{mark}{tr(time)}"
 
 
 def started(root: Path) -> datetime | None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import current, figures, tr
 from diffusionforce.gui.model.setting_words import CHOICES, UNTOLD, WORDS, SettingWords
 from diffusionforce.job import Profile
 
@@ -22,6 +22,8 @@ Kind: TypeAlias = Literal[
     "whole", "number", "choice", "switch", "text", "lines", "names", "numbers", "pairs", "options"
 ]
 _LONG = frozenset({"samples.prompts"})
+_NARROW_SPACE = "\u202f"
+_POINTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 """What may be a thousand as well as a one with decimals."""
 
@@ -97,7 +99,7 @@ def _below(bound: tuple[float, bool]) -> str:
 
 
 def _amount(number: float) -> str:
-    return f"{number:,.0f}" if number == int(number) else f"{number:g}"
+    return figures(f"{number:,.0f}" if number == int(number) else f"{number:g}")
 
 
 def fields() -> tuple[SettingField, ...]:
@@ -180,7 +182,9 @@ def written(field: SettingField, value: Any) -> str:
     """Return a value as the text of its field; it reads back as the same value."""
     match field.kind:
         case "whole":
-            return f"{value:,}" if isinstance(value, int) else str(value)
+            # Commas and points group digits here and split them there, so other languages get a space.
+            gap = "," if current() == "en" else _NARROW_SPACE
+            return f"{value:,}".replace(",", gap) if isinstance(value, int) else str(value)
         case "number":
             return plain_number(value) if isinstance(value, int | float) else str(value)
         case "names":
@@ -229,7 +233,8 @@ def _whole(text: str) -> int:
     if not text:
         raise NotReadableError(tr("write a whole number"))
     try:
-        return int(text.replace(",", "").replace(" ", "").replace("\u202f", ""))
+        plain = text.replace(",", "").replace(" ", "").replace(_NARROW_SPACE, "")
+        return int(plain.replace(".", "") if _POINTED.fullmatch(plain) else plain)
     except ValueError:
         raise NotReadableError(tr("this is not a whole number")) from None
 

@@ -1,7 +1,7 @@
 """What a value means for this run, in a line under its field: `164 MB are trained`, `1 h 25 min on this PC`."""
 
 from diffusionforce.gui.model import preview_cost, words
-from diffusionforce.gui.model.language import figures, tr
+from diffusionforce.gui.model.language import current, figures, tr
 from diffusionforce.gui.model.setting_fields import SettingField, plain_number
 from diffusionforce.job import Profile
 from diffusionforce.wire.forecast import Forecast
@@ -21,7 +21,7 @@ def note(
     if field.name == "training.learning_rate" and original is not None:
         return tr("usual: {rate}").format(rate=figures(plain_number(original.training.learning_rate)))
     told = _consequence(field.name, profile, forecast) if profile is not None else ""
-    return told or field.words.note or _first_clause(field.help)
+    return told or field.words.note or _first_clause(tr(field.help))
 
 
 def _consequence(name: str, profile: Profile, forecast: Forecast | None) -> str:
@@ -93,4 +93,5 @@ def _times(every: int, steps: int) -> int:
 
 def _first_clause(text: str) -> str:
     first = text.partition(";")[0].partition(":")[0].rstrip(".")
-    return first[:1].lower() + first[1:]
+    # Nouns of other languages keep their capitals.
+    return first[:1].lower() + first[1:] if current() == "en" else first

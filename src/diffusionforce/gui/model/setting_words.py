@@ -57,7 +57,9 @@ WORDS: dict[str, SettingWords] = {
     "lora.rank": _words("Rank", note="higher learns more detail, larger files", finds="dim dimension network_dim size"),
     "lora.alpha": _words("Strength (alpha)", note="equal to rank keeps it neutral", finds="network_alpha scale"),
     "lora.dropout": _more("Dropout", note="0 is off; 0.1 can help few pictures", finds="network_dropout regularise"),
-    "training.steps": _words("Steps", "steps", finds="max_train_steps length duration epochs iterations"),
+    "training.steps": _words(
+        "Steps", "steps", note="how long it learns", finds="max_train_steps length duration epochs iterations"
+    ),
     "training.learning_rate": _words("Learning rate", note="how far each step goes", finds="lr speed"),
     "training.batch_size": _words("Pictures at a time", note="more needs more memory", finds="batch size vram"),
     "training.gradient_accumulation": _words(
@@ -101,7 +103,9 @@ WORDS: dict[str, SettingWords] = {
     "samples.height": _more("Preview height", "px", finds="sampling size resolution"),
     "samples.num_frames": _more("Frames", "frames", note="1 is a picture", finds="video length sampling"),
     "checkpoints.every_steps": _words("Save every", "steps", finds="save_every_n_steps checkpoint"),
-    "checkpoints.keep": _words("Keep the newest", "files", finds="save_last_n_steps checkpoint"),
+    "checkpoints.keep": _words(
+        "Keep the newest", "files", note="older ones are deleted", finds="save_last_n_steps checkpoint"
+    ),
     "checkpoints.keep_best": _more("Keep the best", "files", note="by held-out loss", finds="best checkpoint"),
     "checkpoints.keep_every_steps": _more("Keep one every", "steps", note="0 keeps none for it", finds="checkpoint"),
     "devices.use": _more("Devices", note="auto, cpu, or cuda:0, cuda:1", finds="gpu cards cuda"),

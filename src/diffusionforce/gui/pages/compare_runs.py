@@ -12,6 +12,7 @@ from diffusionforce.gui import background
 from diffusionforce.gui.model import comparison, words
 from diffusionforce.gui.model.comparison import ComparedRun
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.run_title import shown_title
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -115,7 +116,7 @@ class CompareRunsPane(QWidget):
             held = run.losses.held_out[-1][1] if run.losses.held_out else None
             facts = f"{words.count(len(run.losses.steps), 'step')} · held-out loss {words.loss(held)}"
             amount = Label(facts, "small")
-            self._legend.addLayout(row(letter, (Elided(run.title), 1), amount, gap=8))
+            self._legend.addLayout(row(letter, (Elided(shown_title(run.title)), 1), amount, gap=8))
 
     def _show_settings(self) -> None:
         clear(self._settings)

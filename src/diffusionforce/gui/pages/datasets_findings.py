@@ -147,7 +147,7 @@ class FindingsCard(Card):
     def _on_progress(self, word: str, done: int, total: int) -> None:
         if self._progress.isVisible():
             self.title.set_text("Checking the files" if word == "Checking" else "Repairing")
-            self.note.set_text(tr(f"{word} {done:,} of {total:,}"))
+            self.note.set_text(tr(f"{done:,} of {total:,}"))
             self.bar.show_share(done / max(1, total))
 
 

@@ -51,7 +51,9 @@ class ShapesTab(QWidget):
             f"{words.percent(cropped)} of the average picture is cut off."
         )
         if blurry:
-            text += f" {words.count(blurry, 'picture')} {'is' if blurry == 1 else 'are'} blown up, which teaches blur."
+            number = words.count(blurry, "picture")
+            one, many = f"{number} is blown up, which teaches blur.", f"{number} are blown up, which teaches blur."
+            text = " ".join((text, one if blurry == 1 else many))
         self.summary.set_text(text if whole else "The shapes appear here when the check is done.")
         self.bars.show_counts(counts)
 
@@ -80,7 +82,7 @@ class CaptionsTab(QWidget):
         """Count the parts of the captions."""
         pictures = self._desk.table.captioned
         tags = self._desk.book.tags(pictures)
-        parts = f"{words.count(len(tags), 'part')} between commas"
+        parts = words.count(len(tags), "part")
         self.list_card.note.set_text(tr(parts))
         self.tags.show_tags(tags[:MAX_TAGS])
         self.bulk.show_pictures(pictures)

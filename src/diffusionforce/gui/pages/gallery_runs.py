@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.model.language import tr
-from diffusionforce.gui.model.run_title import long_title
+from diffusionforce.gui.model.run_title import long_title, shown_title
 from diffusionforce.gui.session import RunSession
 from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder, list_runs, runs_root
@@ -52,10 +52,8 @@ class RunPicker(QComboBox):
             known.setdefault(self._shown.root, self._shown.long_title)
         self.clear()
         for root, title in known.items():
-            # The name is the user's; what follows is the time, in words.
             live = title.endswith(LIVE)
-            name, mark, rest = title.removesuffix(LIVE).rpartition(" · ")
-            self.addItem(f"{name}{mark}{tr(rest)}{tr(LIVE) if live else ''}", str(root))
+            self.addItem(f"{shown_title(title.removesuffix(LIVE))}{tr(LIVE) if live else ''}", str(root))
         if self._shown is not None:
             self.setCurrentIndex(list(known).index(self._shown.root))
         self.setVisible(self.count() > 0)

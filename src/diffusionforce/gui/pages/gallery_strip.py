@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clip_player import ClipPlayer
 from diffusionforce.gui.clips import ClipStore
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.buttons import Button
@@ -122,7 +123,7 @@ class FilmStripPane(QWidget):
         self.prompts.setCurrentIndex(self._row)
         steps = self._steps()
         paths = [self._table.path(self._root, self._row, step) for step in steps]
-        labels = [step_words(step) if step else "Before" for step in steps]
+        labels = [step_words(step) if step else tr("Before") for step in steps]
         self.strip.show_pictures([StripPicture(path=p, label=w) for p, w in zip(paths, labels, strict=True)])
         if steps:
             self.strip.choose(steps.index(before) if before in steps else len(steps) - 1)

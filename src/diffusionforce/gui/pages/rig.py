@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QStackedWidget, QVBoxLa
 
 from diffusionforce.gui import background
 from diffusionforce.gui.model import rig_words, words
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pages.rig_graphics import GraphicsCardView, fact_grid
 from diffusionforce.gui.pages.rig_speed import SpeedCard
@@ -216,9 +216,9 @@ def _machine_card(machine: Machine) -> Card:
     box = Card(gap=10)
     facts = [
         ("System", machine.system),
-        ("Cores", f"{machine.num_cores}, {machine.num_threads} threads"),
+        (noted("Cores"), f"{machine.num_cores}, {machine.num_threads} threads"),
         ("RAM", f"{words.size(machine.ram_available_bytes)} of {words.size(machine.ram_total_bytes)} free"),
-        ("Disk", f"{words.size(machine.disk_free_bytes)} free"),
+        (noted("Disk"), f"{words.size(machine.disk_free_bytes)} free"),
         ("Python", machine.python_version),
         ("Folder", machine.disk_path),
     ]

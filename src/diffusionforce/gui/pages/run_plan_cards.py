@@ -64,7 +64,7 @@ class RunCard(Card):
         self.trigger.editingFinished.connect(self.trigger_changed)
         self._about = Label("", "small", wrap=True)
         self._facts = QGridLayout()
-        self._facts.setHorizontalSpacing(12)
+        self._facts.setHorizontalSpacing(8)
         self._facts.setVerticalSpacing(6)
         self._facts.setColumnStretch(1, 1)
         self._shown: object = None

@@ -5,6 +5,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QAbstractButton
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.focus import shows_ring
 
 BOX_PX, HEIGHT_PX, GAP_PX = 18, 28, 8
@@ -20,6 +21,7 @@ class CheckMark(QAbstractButton):
 
     def __init__(self, text: str = "", *, name: str = "") -> None:
         super().__init__()
+        text, name = tr(text), tr(name)
         self.setText(text)
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

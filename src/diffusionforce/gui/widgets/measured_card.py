@@ -20,7 +20,7 @@ class MeasuredCard(Card):
     def __init__(self) -> None:
         super().__init__(padding=14, gap=8)
         self._table = QGridLayout()
-        self._table.setHorizontalSpacing(14)
+        self._table.setHorizontalSpacing(8)
         self._table.setVerticalSpacing(5)
         self._table.setColumnStretch(0, 1)
         self._causes = QVBoxLayout()

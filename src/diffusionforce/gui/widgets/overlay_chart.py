@@ -8,6 +8,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.chart_scale import decimals, nice_range, thinned
 
 LINE_COLOURS = ("focus", "warn", "ok", "info")
@@ -82,7 +83,7 @@ class OverlayChart(QWidget):
             x = area.left() + at / last * area.width()
             box = QRectF(x if at == 0 else x - 60 if area.right() - x < 30 else x - 30, self.height() - 17, 60, 16)
             align = paint.LEFT if at == 0 else paint.RIGHT if area.right() - x < 30 else paint.CENTRE
-            words = f"{at:,.0f}" if at else "step 0"
+            words = f"{at:,.0f}" if at else tr("step 0")
             paint.text(painter, box, words, font=small, colour="text3", align=align)
             at += step
 

@@ -8,6 +8,7 @@ from PySide6.QtGui import QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.sample_cell import paint_sample
 
@@ -63,11 +64,11 @@ class PreviewGrid(QWidget):
             words = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
             painter.setFont(theme.font(12))
             painter.setPen(theme.colour("text3"))
-            painter.drawText(QRectF(self.rect()).adjusted(16, 0, -16, 0), int(words), self._empty)
+            painter.drawText(QRectF(self.rect()).adjusted(16, 0, -16, 0), int(words), tr(self._empty))
         missing = self._paths.index(None) if None in self._paths else -1
         for i, (box, path) in enumerate(zip(self._boxes(), self._paths, strict=True)):
             picture = self._store.get(path, edge_px=EDGE_PX) if path is not None else None
-            words = "" if path is not None else "Drawing" if i == missing else "waiting"
+            words = "" if path is not None else noted("Drawing") if i == missing else noted("waiting")
             paint_sample(painter, box, picture, words=words)
         painter.end()
 

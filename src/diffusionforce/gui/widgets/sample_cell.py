@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPixmap
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import tr
 
 
 def paint_sample(
@@ -28,7 +29,7 @@ def paint_sample(
         paint.box(painter, inside, radius=6, fill="card", line=edge, line_px=1.2, dashed=True)
         font = theme.font(12, 600) if words == "Drawing" else theme.font(11)
         ink = "text" if words == "Drawing" else "text3"
-        paint.text(painter, rect.adjusted(4, 0, -4, 0), words, font=font, colour=ink, align=paint.CENTRE)
+        paint.text(painter, rect.adjusted(4, 0, -4, 0), tr(words), font=font, colour=ink, align=paint.CENTRE)
     if chosen:
         paint.box(painter, rect.adjusted(3, 3, -3, -3), radius=4, line="bg", line_px=2)
         paint.box(painter, rect.adjusted(1.3, 1.3, -1.3, -1.3), radius=6, line="focus", line_px=2.6)

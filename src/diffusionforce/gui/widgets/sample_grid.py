@@ -9,7 +9,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintE
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clip_player import ClipPlayer
 from diffusionforce.gui.clips import ClipStore, is_clip
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
@@ -178,7 +178,7 @@ class SampleGrid(PaintedArea):
         if path is not None:
             return "file is gone" if self._store.is_broken(path, edge_px=edge_px) else ""
         if step != self._table.pending_step:
-            return "waiting" if step > self._table.last_drawn_step else "not drawn"
+            return noted("waiting") if step > self._table.last_drawn_step else noted("not drawn")
         first_missing = next((i for i, r in enumerate(self._table.rows) if step not in r.paths), -1)
         return "Drawing" if row == first_missing else "waiting"
 

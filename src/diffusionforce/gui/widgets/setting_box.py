@@ -194,5 +194,5 @@ class SettingBox(QWidget):
 
 
 def _tip(field: SettingField) -> str:
-    lines = [field.help, field.range_words and f"{tr('Allowed')}: {field.range_words}", field.name]
+    lines = [tr(field.help), field.range_words and f"{tr('Allowed')}: {field.range_words}", field.name]
     return "\n".join(filter(None, lines))

@@ -67,4 +67,4 @@ def name(count: ShapeCount) -> str:
 def note(count: ShapeCount) -> str:
     """Return what training does to the pictures of a shape."""
     cut = "nothing cut off" if count.cropped_share < 0.005 else f"{words.percent(count.cropped_share)} cut off"
-    return f"{cut}, {count.num_blurry:,} blown up" if count.num_blurry else cut
+    return ", ".join((cut, f"{count.num_blurry:,} blown up")) if count.num_blurry else cut

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.model.devices import DeviceView
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.tokens import ink_on
 from diffusionforce.wire import Span
 
@@ -41,7 +42,7 @@ class Timeline(QWidget):
             paint.text(painter, QRectF(0, lane.top(), name_px, LANE_PX), view.label, font=bold, colour=ink)
             self._paint_lane(painter, lane, view, spans)
             box = QRectF(lane.right(), lane.top(), 76, LANE_PX)
-            paint.text(painter, box, words_of(view), font=bold, colour="text", align=paint.RIGHT)
+            paint.text(painter, box, tr(words_of(view)), font=bold, colour="text", align=paint.RIGHT)
         for i in range(5):
             x = area.left() + area.width() * i / 4
             left = x if i == 0 else x - 60 if i == 4 else x - 30
@@ -61,7 +62,7 @@ class Timeline(QWidget):
             colour = pale if span.op == "F" else QColor(fill)
             box = QRectF(left, lane.top(), width, lane.height())
             painter.fillPath(paint.rounded(box, min(3.0, width / 2)), colour)
-            words = f"{'Fwd' if span.op == 'F' else 'Back'} {span.microbatch + 1}"
+            words = tr(f"Fwd {span.microbatch + 1}" if span.op == "F" else f"Back {span.microbatch + 1}")
             short = f"{span.op}{span.microbatch + 1}"
             small = theme.font(11, 600)
             shown = words if width > 52 else short if width > 22 else ""

@@ -15,6 +15,8 @@ USUAL_RATES = (1e-5, 3e-2)
 _DECAY = 0.95
 _SPIKE = 4.0
 """Times the average that a loss must reach to be a leap; single losses vary by a factor of two."""
+_STEPS_TO_LEAP = 3
+"""In a row that must be so high: a single one may be a picture or a noise level that is hard."""
 _STEPS_TO_KNOW = 20
 _STEPS_BETWEEN_WARNINGS = 50
 _STEPS_WITHOUT_GRADIENT = 5
@@ -72,6 +74,8 @@ class HealthWatch:
         self.average = average
         self.count = count
         self._warned_step: int | None = None
+        self._usual: float | None = None
+        self._num_high = 0
         self._num_without_gradient = 0
 
     def note(self, step: int, *, loss: float, grad_norm: float, files: Sequence[str]) -> Iterator[Warn]:
@@ -95,12 +99,18 @@ class HealthWatch:
             )
 
     def _spike(self, step: int, loss: float, files: Sequence[str]) -> Iterator[Warn]:
-        is_known = self.average is not None and self.count >= _STEPS_TO_KNOW
+        if not self._num_high:
+            self._usual = self.average if self.count >= _STEPS_TO_KNOW else None
+        usual = self._usual
+        if usual is None or not math.isfinite(loss) or loss <= _SPIKE * usual:
+            self._num_high = 0
+            return
+        self._num_high += 1
         is_new = self._warned_step is None or step - self._warned_step >= _STEPS_BETWEEN_WARNINGS
-        if is_known and is_new and math.isfinite(loss) and loss > _SPIKE * (self.average or 0.0):
+        if self._num_high >= _STEPS_TO_LEAP and is_new:
             self._warned_step = step
             yield Warn(
-                sentence=f"The loss leapt to {loss:.3g} at step {step}, from about {self.average:.3g}.",
+                sentence=f"The loss leapt to {loss:.3g} by step {step}, from about {usual:.3g}.",
                 hint=f"If it stays there, stop, and go on from an earlier checkpoint with a lower learning rate. "
                 f"The pictures of that step: {named(files)}.",
                 step=step,

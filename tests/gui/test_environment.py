@@ -182,7 +182,7 @@ def test_the_first_steps_set_it_up_before_the_demo(opened: Make, qtbot: QtBot) -
 
 
 def test_another_build_can_be_chosen_and_takes_the_place_of_the_first(opened: Make, qtbot: QtBot) -> None:
-    page = opened()
+    page = opened(torch=wheelhouse.TORCH_CODE.replace("cuda = None", "cuda = '13.0'"))
     click(qtbot, page.setup.start)
     settle(page, qtbot)
     page.desk.choose("cu130")

@@ -228,6 +228,12 @@ def test_a_wheel_that_was_changed_is_refused(rig: Rig) -> None:
     assert not (site_packages(rig.env) / "tinylib.py").exists()
 
 
+def test_wheels_without_cuda_are_not_taken_for_the_cards(rig: Rig) -> None:
+    answer = rig.call("create", "--backend=cu130")
+    assert answer.failure.sentence == "What was installed is PyTorch without CUDA, which cannot use the cards."
+    assert not rig.is_stamped
+
+
 def test_a_folder_without_wheels_is_refused(rig: Rig, tmp_path: Path) -> None:
     answer = rig.call("create", f"--wheels={tmp_path}")
     assert answer.failure.sentence == f"There are no wheels in {tmp_path}."

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from diffusionforce.environment import process
-from diffusionforce.environment.backends import default_backend
+from diffusionforce.environment.backends import CPU, default_backend
 from diffusionforce.environment.failures import failure_of
 from diffusionforce.environment.installed import check_imports, installed_packages, site_packages
 from diffusionforce.environment.plan import Plan, cache_dir, check_space
@@ -100,7 +100,14 @@ class Build:
     def _finish(self) -> None:
         path_file = site_packages(self._plan.folder) / PATH_FILE
         path_file.write_text(f"{self._plan.application.code}\n", encoding="utf-8")
-        check_imports(self._python, self._plan.locked.imports, report=self._report, is_cancelled=self._is_cancelled)
+        cuda = check_imports(
+            self._python, self._plan.locked.imports, report=self._report, is_cancelled=self._is_cancelled
+        )
+        if self._plan.backend != CPU and not cuda:
+            raise SetupError(
+                "What was installed is PyTorch without CUDA, which cannot use the cards.",
+                hint="Install from other wheels, or choose the build for the processor, to try the demo.",
+            )
         packages = installed_packages(self._plan.folder)
         stamp = Stamp(
             **self._ingredients.model_dump(),

@@ -67,7 +67,7 @@ def check_imports(
     *,
     report: Callable[[EnvironmentProgress | EnvironmentLine], None],
     is_cancelled: Callable[[], bool] = lambda: False,
-) -> None:
+) -> str:
     """Load everything that training needs, in the environment's own Python.
 
     Args:
@@ -76,16 +76,23 @@ def check_imports(
         report: Told which one is being loaded.
         is_cancelled: Asked often.
 
+    Returns:
+        The version of CUDA that PyTorch was built for; empty for a build without.
+
     Raises:
         SetupError: One does not load.
         process.Cancelled: `is_cancelled` said yes.
     """
     begun: list[str] = []
+    cuda = ""
 
     def take(line: str) -> None:
+        nonlocal cuda
         if line.startswith(loading.PREFIX):
             begun.append(line.removeprefix(loading.PREFIX).strip())
             report(EnvironmentProgress(step="check", package=begun[-1], done=len(begun) - 1, total=len(names)))
+        elif line.startswith(loading.CUDA_PREFIX):
+            cuda = line.removeprefix(loading.CUDA_PREFIX).strip()
         else:
             report(EnvironmentLine(text=line))
 
@@ -108,6 +115,7 @@ def check_imports(
             f"{which} does not load: {last.rstrip('.')}.", hint="Repair the environment.", detail=ended.output.strip()
         )
     report(EnvironmentProgress(step="check", done=len(names), total=len(names)))
+    return cuda
 
 
 def _normal(name: str) -> str:

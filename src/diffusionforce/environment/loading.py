@@ -1,4 +1,4 @@
-"""Loads the modules that are named, one after the other, and says of each that it comes next.
+"""Loads the modules that are named, one after the other, and says of each that it comes next; and what PyTorch is for.
 
 Run as a file by the environment's Python, whatever that has: the name before the end of the process is the one that
 ended it.
@@ -7,7 +7,7 @@ ended it.
 import importlib
 import sys
 
-PREFIX = "loading "
+PREFIX, CUDA_PREFIX = "loading ", "built for CUDA "
 
 
 def main(names: list[str]) -> None:
@@ -15,7 +15,9 @@ def main(names: list[str]) -> None:
     for name in names:
         sys.stdout.write(f"{PREFIX}{name}\n")
         sys.stdout.flush()
-        importlib.import_module(name)
+        module = importlib.import_module(name)
+        if name == "torch":
+            sys.stdout.write(f"{CUDA_PREFIX}{module.version.cuda or ''}\n")
 
 
 if __name__ == "__main__":

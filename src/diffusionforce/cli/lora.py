@@ -14,6 +14,7 @@ from diffusionforce.wire.weights import LoraInfo
 EXIT_OK, EXIT_FAILED = 0, 1
 _STYLES = {"loads": "green", "loses layers": "red", "does not load": "red", "not known": "yellow"}
 _MAX_METADATA = 40
+_POCKET = "pocket"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _lines(info: LoraInfo) -> Iterator[Text]:
     """Say what it is, a sentence a line."""
-    for_model = ", ".join(info.titles) or info.base_model or "a model that is not known here"
+    base = "the pocket model" if info.base_model == _POCKET else info.base_model
+    for_model = ", ".join(info.titles) or base or "a model that is not known here"
     yield Text(f"{info.path}: {info.algorithm} for {for_model}, {memory(info.size_bytes)}, {info.precision}.", "bold")
     of_all = f" of {info.num_expected}" if info.num_expected else ""
     alphas = f", alpha {_joined(info.alphas)}" if info.alphas else ""
@@ -64,6 +66,8 @@ def _lines(info: LoraInfo) -> Iterator[Text]:
 
 
 def _comfy_words(info: LoraInfo) -> str:
+    if info.base_model == _POCKET:
+        return "ComfyUI does not know the pocket model, which is there for trying things out."
     words = {
         "loads": "ComfyUI loads all of its layers.",
         "loses layers": f"ComfyUI passes over {info.comfy_lost} of its {info.num_modules} layers.",

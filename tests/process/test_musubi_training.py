@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.support.engine import needs_engine
 from tests.support.musubi_families import FAMILIES
+from tests.support.musubi_samples import SAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("accelerate", "av", "cv2", "diffusers", "easydict", "einops", "ftfy", "toml", "torchvision", "transformers")
@@ -68,6 +69,39 @@ def test_two_devices_train_what_one_does(family: str, tmp_path: Path) -> None:
         steps = [event for event in found["events"] if event.startswith("step")]
         assert steps == [f"step {i + 1} of {found['num_steps']}" for i in range(found["num_steps"])]
         assert found["events"][-1].endswith("tiny.safetensors")
+
+
+@needs_engine
+@needs_libraries
+@pytest.mark.slow
+@pytest.mark.parametrize("family", SAMPLES)
+def test_samples_come_out_the_same_on_two_devices_and_a_state_goes_on(family: str, tmp_path: Path) -> None:
+    found = run("live", family, str(tmp_path))
+    endings = ["png" if frames == 1 else "mp4" for frames in SAMPLES[family].frames]
+    drawn = [f"step_{step:06d}_prompt_{index:02d}.{endings[index]}" for step in (0, 2, 4) for index in (0, 1)]
+    assert list(found["samples"]) == drawn
+    assert min(found["samples"].values()) > 100, "bytes"
+    assert found["samples_equal"] == [True, True], "on one device, and on two that refuse to be mixed"
+
+    def told(step: int) -> list[str]:
+        return [f"sample {step} {index} {name}" for index, name in enumerate(drawn[step : step + 2])]
+
+    last = ["step 3 of 4", "step 4 of 4", *told(4), "checkpoint 4 tiny-step00000004.safetensors"]
+    last.append("checkpoint 4 tiny.safetensors")
+    placed = f"placed {FAMILIES[family].num_blocks}"
+    first = [*told(0), "step 1 of 4", "step 2 of 4", *told(2), "checkpoint 2 tiny-step00000002.safetensors"]
+    assert found["events"] == [placed, *first, *last]
+    assert found["events_of_others"] == [found["events"]] * 2
+    assert found["losses_of_others"] == [found["losses"]] * 2
+    assert found["events_of_rest"] == [placed, *last]
+    assert found["losses_of_rest"] == found["losses"][2:]
+    assert found["lora_equal"]
+    states = ["tiny-step00000002-state", "tiny-step00000004-state"]
+    files = [f"{name.removesuffix('-state')}.safetensors" for name in states]
+    expected = sorted([*states, *files, "tiny-state", "tiny.safetensors"])
+    assert found["output"] == expected, "nothing of a sample is left there"
+    assert found["encoders"] in ([], ["cpu"] * 4), "once for each run, and not on a card that is trained on"
+    assert found["left"] == 0, "of what was put on the model"
 
 
 @needs_engine

@@ -291,18 +291,6 @@ def _kandinsky_model(*, from_picture: bool) -> Any:
     )
 
 
-def _ideogram(folder: Path) -> list[str]:
-    """Let constants arrive on virtual devices, which a tensor that is made of a list does not."""
-    tools: Any = _module("ideogram4.ideogram4_utils")
-    made = tools.get_latent_norm
-
-    def brought(*, device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
-        return tuple(one.to(device) for one in made(device=torch.device("cpu"), dtype=dtype))
-
-    tools.get_latent_norm = brought
-    return []
-
-
 def _ideogram_model() -> Any:
     ideogram = _module("ideogram4.ideogram4_model")
     sizes: dict[str, Any] = {
@@ -572,7 +560,6 @@ FAMILIES: dict[str, TinyFamily] = {
             {"varlen_i4_llm_features": randn(5 + i % 3, 48, seed=10 + i)},
         ),
         model=_ideogram_model,
-        prepare=_ideogram,
         options=_SHIFT,
         settle={"dit_dtype": "float32", "vae_dtype": "bfloat16"},
     ),

@@ -3,7 +3,8 @@
     python -m tests.support.musubi_runs WHAT FAMILY FOLDER
 
 prints one JSON object. WHAT is compare (for every way the losses, what differs from the engine's own trainer, and what
-was told) or resume (the same of a run in one go and one that goes on from a saved state).
+was told), live (the same of runs with samples, on one device, on two, and from a saved state) or resume (of a long run
+in one go and one that goes on from a saved state).
 """
 
 import contextlib
@@ -21,7 +22,8 @@ from safetensors.torch import load_file
 from tests.support.musubi_families import FAMILIES, TinyFamily, without_zeros, write_caches
 from tests.support.musubi_process import import_on_processor
 from tests.support.musubi_recording import GRADIENTS
-from tests.support.virtual_devices import VirtualDevices, crossings
+from tests.support.musubi_samples import SAMPLES, KandinskyEncoder, put_in_place, speaking
+from tests.support.virtual_devices import MadeOfLists, VirtualDevices, crossings
 
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, StepReport, interleaved_order
@@ -278,7 +280,7 @@ def two_devices(num_blocks: int, *, virtual: bool, chunks: int = 1, pieces: int 
         samples_dir=Path(),
         num_pieces=pieces,
         order=order or interleaved_order,
-        contexts=(VirtualDevices,) if virtual else (),
+        contexts=(VirtualDevices, MadeOfLists) if virtual else (),
     )
 
 
@@ -368,6 +370,67 @@ def resumed(name: str, folder: Path) -> dict[str, Any]:
     }
 
 
+def lived(name: str, folder: Path) -> dict[str, Any]:
+    """Train with samples in between, on one device and on two, and again from the state of the second of four steps."""
+    family, samples = FAMILIES[name], SAMPLES[name]
+    put_in_place(name)
+    told = folder / "prompts.txt"
+    told.write_text("said below\n", encoding="utf-8")
+    bench = Bench(family, folder)
+    options = (
+        *("--max_train_steps", "4", "--save_every_n_steps", "2", "--sample_at_first", "--mixed_precision", "bf16"),
+        *("--sample_prompts", str(told), "--sample_every_n_steps", "2", "--vae", str(told), *samples.options),
+    )
+
+    models: list[Any] = []
+
+    def base(trainer: type[Any]) -> type[Any]:
+        class Keeping(speaking(name)(trainer)):
+            def on_transformer_loaded(self, args: Any, accelerator: Any, transformer: Any) -> None:
+                super().on_transformer_loaded(args, accelerator, transformer)
+                models.append(transformer)
+
+        return Keeping
+
+    def train(label: str, *further: str, num_devices: int = 2, virtual: bool = False) -> Result:
+        assignment = two_devices(family.num_blocks, virtual=virtual, chunks=2)
+        if num_devices == 1:
+            assignment.placement = even_placement(family.num_blocks, ["cpu"], chunks_per_stage=1)
+        assignment.block_lists, assignment.samples_dir = family.block_lists, folder / label
+        return bench.train(base=base, assignment=assignment, options=(*options, *further))
+
+    def drawn(label: str) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in sorted((folder / label).iterdir())}
+
+    alone, strict = train("alone", num_devices=1), train("strict", virtual=True)
+    whole = train("whole", "--save_state")
+    rest = train("rest", "--save_state", "--resume", str(folder / "out3" / "tiny-step00000002-state"))
+    return {
+        "events": whole.notes.events,
+        "events_of_others": [one.notes.events for one in (alone, strict)],
+        "events_of_rest": rest.notes.events,
+        "losses": whole.losses,
+        "losses_of_others": [one.losses for one in (alone, strict)],
+        "losses_of_rest": rest.losses,
+        "lora_equal": all(torch.equal(rest.lora[key], whole.lora[key]) for key in whole.lora),
+        "samples": {sample: len(content) for sample, content in drawn("whole").items()},
+        "samples_equal": [drawn(label) == drawn("whole") for label in ("alone", "strict")],
+        "output": sorted(path.name for path in (folder / "out3").iterdir()),
+        "encoders": KandinskyEncoder.loaded,
+        "left": sum(_left_on(model, family) for model in models),
+    }
+
+
+def _left_on(model: Any, family: TinyFamily) -> int:
+    """What hooks left on the blocks of a model after a run: forwards that are no LoRA's, and hooks of modules."""
+    blocks = [block for name in family.block_lists for block in getattr(model, name)]
+    modules = [module for block in blocks for module in block.modules()]
+    forwards = [vars(module)["forward"] for module in modules if "forward" in vars(module)]
+    hooks = [(*one._forward_hooks, *one._forward_pre_hooks, *one._backward_hooks) for one in modules]
+    foreign = [one for one in forwards if not type(getattr(one, "__self__", None)).__name__.startswith("LoRA")]
+    return len(foreign) + sum(map(len, hooks))
+
+
 def main() -> None:
     """Compare, and print what came out."""
     open_engine()
@@ -376,7 +439,7 @@ def main() -> None:
     torch.__future__.set_swap_module_params_on_conversion(True)
     what, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
-    answer = {"compare": compare, "resume": resumed}[what](name, folder)
+    answer = {"compare": compare, "live": lived, "resume": resumed}[what](name, folder)
     sys.stdout.write(f"\n{json.dumps(answer)}\n")
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 
 aten = torch.ops.aten
@@ -81,6 +82,16 @@ class VirtualDevices(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _dispatch(func, args, kwargs or {})
+
+
+class MadeOfLists(TorchFunctionMode):
+    """Lets tensors that are made of lists arrive on a virtual device; no operation makes them."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.tensor and _is_virtual(kwargs.get("device")):
+            return func(*args, **{**kwargs, "device": "cpu"}).to(kwargs["device"])
+        return func(*args, **kwargs)
 
 
 def to_virtual(tensor: torch.Tensor, device: torch.device) -> VirtualTensor:

@@ -9,7 +9,8 @@ from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 from diffusionforce.pipeline.nesting import map_tensors
 
-_CALLS = ("decode", "encode", "decode_to_pixels", "encode_pixels_to_latents")
+_CALLS = ("decode", "encode", "decode_to_pixels", "encode_pixels_to_latents", "decoder")
+"""What trainers call; that of Ideogram 4 calls a part of it."""
 
 
 class Autoencoder(EngineTrainer):
@@ -19,7 +20,10 @@ class Autoencoder(EngineTrainer):
         """Load it; a processor decodes in float32, which the autocast of a card does not reach."""
         device = self.assignment.decoder_device
         dtype = torch.float32 if device.type == "cpu" else vae_dtype
-        return SettledAutoencoder(super().load_vae(args, vae_dtype=dtype, vae_path=vae_path), device, dtype)
+        inner = super().load_vae(args, vae_dtype=dtype, vae_path=vae_path)
+        if device.type == "cpu":
+            inner.to(torch.float32)
+        return SettledAutoencoder(inner, device, _format_of(inner))
 
 
 class SettledAutoencoder:
@@ -73,6 +77,11 @@ class SettledAutoencoder:
 
     def _here(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to(self.device, self.dtype) if tensor.is_floating_point() else tensor.to(self.device)
+
+
+def _format_of(inner: Any) -> torch.dtype:
+    """Number format of its weights: several trainers load it in one of their own, whatever they are told."""
+    return inner.dtype if hasattr(inner, "dtype") else next(inner.parameters()).dtype
 
 
 HOOK = Seam(

@@ -14,6 +14,7 @@ from diffusionforce.hooks.musubi import (
     events,
     extra_loras,
     kandinsky_loading,
+    kandinsky_samples,
     live_prompts,
     lora_placement,
     microbatches,
@@ -46,18 +47,19 @@ _WHEN_SPLIT: tuple[Seam, ...] = (
     microbatches.HOOK,
     sample_room.HOOK,
 )
+_FOR: dict[str, tuple[Seam, ...]] = {"kandinsky5": (kandinsky_samples.HOOK,)}
+"""For single families, by the engine's name of the script."""
 _WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {
     "wan": (wan_experts.HOOK,),
     "kandinsky5": (kandinsky_loading.HOOK,),
 }
-"""For single families, by the engine's name of the script."""
 
 
 def every_hook() -> list[EnvironmentHook | Hook | Seam]:
     """All hooks in the order of their numbers."""
     hooks: list[EnvironmentHook | Hook | Seam] = [single_process.HOOK, sample_once.HOOK, direct_loading.HOOK]
     hooks += [*_ALWAYS, *_WHEN_SPLIT]
-    for seams in _WHEN_SPLIT_FOR.values():
+    for seams in (*_FOR.values(), *_WHEN_SPLIT_FOR.values()):
         hooks += seams
     return sorted(hooks, key=lambda hook: hook.number)
 
@@ -96,7 +98,7 @@ def hooks_for(*, script: str, home: str, is_split: bool) -> JobHooks:
         home: The first device by its full name.
         is_split: The model is on several devices.
     """
-    seams = (*_ALWAYS, *(_WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else ()))
+    seams = (*_ALWAYS, *_FOR.get(script, ()), *(_WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else ()))
     replaced: list[EnvironmentHook | Hook] = [single_process.single_process(home), sample_once.sample_once()]
     replaced += [direct_loading.direct_loading()] if is_split else []
     return JobHooks(seams=seams, replaced=replaced)

@@ -94,7 +94,7 @@ class Events(EngineTrainer):
         self._num_in_pass = len(sample_parameters or ())
         super().sample_images(accelerator, args, epoch, steps, vae, transformer, sample_parameters, dit_dtype)
         self._mark_s = time.perf_counter()
-        with contextlib.suppress(OSError):  # The trainer made it; Kandinsky 5 puts its samples there.
+        with contextlib.suppress(OSError):  # The trainer made it.
             Path(args.output_dir, "sample").rmdir()
 
     def sample_image_inference(

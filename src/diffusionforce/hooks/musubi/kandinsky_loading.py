@@ -22,18 +22,15 @@ class KandinskyLoading(EngineTrainer):
         loading_device: Any,
         dit_weight_dtype: Any,
     ) -> Any:
-        """Load it as if blocks were to be swapped, and keep it where it is put then."""
+        """Load it as if blocks were to be swapped."""
         usual = args.blocks_to_swap
         args.blocks_to_swap = 1
         try:
-            transformer = super().load_transformer(
+            return super().load_transformer(
                 accelerator, args, dit_path, attn_mode, split_attn, loading_device, dit_weight_dtype
             )
         finally:
             args.blocks_to_swap = usual
-        # Called at samples whenever the first parameter is on another device than the trainer's.
-        transformer.move_to_device_except_swap_blocks = lambda device: None  # pyright: ignore
-        return transformer
 
 
 HOOK = Seam(
@@ -48,8 +45,8 @@ HOOK = Seam(
             "42c4b0713abe289a3328fa1117fe3cad6df98d7bcd745749cf1ff540eb88f295",
         ),
     ),
-    reason="The loader of Kandinsky 5 puts the whole model on the training device, and its samples do so again.",
-    prevents="The first card runs out of memory when the model is loaded, or at the first sample.",
+    reason="The loader of Kandinsky 5 puts the whole model on the training device.",
+    prevents="The first card runs out of memory when the model is loaded.",
     upstream_revision=REVISION,
     mixin=KandinskyLoading,
 )

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diffusionforce.engines.musubi.families import FAMILIES, UNAVAILABLE, Family
-from diffusionforce.engines.musubi.subjects import TRACED
 from diffusionforce.engines.musubi.terms import terms_of
 from diffusionforce.job import builtin_profiles, read_profile
 
@@ -22,8 +21,7 @@ example for ComfyUI, are found with `diffusionforce models folder DIR`. Sizes ar
 devices and gave the gradients that one device gives. *Listed*: its files, options and layers are known, and held
 against the engine's source; nothing was run.
 
-*Forecast* says whether memory and speed are forecast before a run, from the model's own code. Where they are not yet, a
-run spreads the blocks evenly over the cards and keeps no budget.
+Memory and speed of each are forecast before a run, from the model's own code.
 
 *ComfyUI* says whether its stock loader finds every layer of the LoRA as the engine writes it; where it does not,
 `diffusionforce lora convert FILE` writes the file that it loads.
@@ -36,15 +34,14 @@ def page() -> str:
 
 
 def _overview() -> Iterator[str]:
-    yield "| Model | Profile | Transformer | Trained on | Validated | Forecast | ComfyUI |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| Model | Profile | Transformer | Trained on | Validated | ComfyUI |"
+    yield "|---|---|---|---|---|---|"
     profiles = {read_profile(path).model.family: name for name, path in builtin_profiles().items()}
     for family in FAMILIES.values():
         dits = [file for file in family.files if file.role in {"dit", "dit_high_noise"}]
         size = f"{len(dits)} x {dits[0].gib:g} GB" if len(dits) > 1 else f"{dits[0].gib:g} GB"
-        forecast = "yes" if family.name in TRACED else "not yet"
         known = (family.title, f"`{profiles[family.name]}`", size, family.trains_on, family.validated)
-        yield f"| {' | '.join((*known, forecast, _comfy(family)))} |"
+        yield f"| {' | '.join((*known, _comfy(family)))} |"
 
 
 def _comfy(family: Family) -> str:

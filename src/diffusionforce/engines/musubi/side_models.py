@@ -8,7 +8,7 @@ and so do samples come.
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diffusionforce.engines.musubi.access import open_engine
@@ -42,6 +42,8 @@ _SECTION_FRAMES = 36
 _WAN = SideModels(autoencoder="wan", text_encoders=(("umt5",),))
 _FLUX2_4B = SideModels(autoencoder="flux2", text_encoders=(("qwen3_4b_for_flux2",),))
 _FLUX2_9B = SideModels(autoencoder="flux2", text_encoders=(("qwen3_8b_for_flux2",),))
+_QWEN_EDIT = SideModels(autoencoder="qwen_image", text_encoders=(("qwen2_5_vl_for_edit",),), reads_twice=True)
+_KANDINSKY = SideModels(autoencoder="kandinsky5", text_encoders=(("qwen2_5_vl_for_kandinsky", "clip_l"),))
 _HUNYUAN_1_5 = SideModels(autoencoder="hunyuan_video_1_5", text_encoders=(("qwen2_5_vl_for_video", "byt5"),))
 
 SIDE_MODELS: Mapping[str, SideModels] = {
@@ -59,6 +61,14 @@ SIDE_MODELS: Mapping[str, SideModels] = {
     "flux2-klein-base-4b": _FLUX2_4B,
     "flux1-kontext": SideModels(autoencoder="flux", text_encoders=(("t5", "clip_l"),), reads_twice=True),
     "qwen-image": SideModels(autoencoder="qwen_image", text_encoders=(("qwen2_5_vl",),)),
+    "qwen-image-edit": _QWEN_EDIT,
+    "qwen-image-edit-2509": _QWEN_EDIT,
+    "qwen-image-edit-2511": _QWEN_EDIT,
+    "krea2": SideModels(autoencoder="qwen_image", text_encoders=(("qwen3_vl_4b",),)),
+    "ideogram4": SideModels(autoencoder="ideogram4", text_encoders=(("qwen3_vl_8b_in_8_bits",),)),
+    "kandinsky5-pro-t2v": _KANDINSKY,
+    "kandinsky5-lite-t2v": _KANDINSKY,
+    "kandinsky5-pro-i2v": replace(_KANDINSKY, reads_twice=True),
     "z-image": SideModels(autoencoder="z_image", text_encoders=(("qwen3_4b",),)),
     "hunyuan-video": SideModels(autoencoder="hunyuan_video", text_encoders=(("llama",), ("clip_l",))),
     "hunyuan-video-1.5": _HUNYUAN_1_5,

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 from urllib.error import URLError
 
+from diffusionforce.desktop import children
 from diffusionforce.engines.musubi.pin import Pin
 from diffusionforce.errors import EngineError
 
@@ -198,7 +199,9 @@ class GitSource:
         return contents
 
     def _run(self, arguments: list[str], *, given: bytes = b"") -> bytes:
-        return subprocess.run([*self._git, *arguments], input=given, capture_output=True, check=True).stdout
+        ended = children.run([*self._git, *arguments], given=given)
+        ended.check_returncode()
+        return ended.stdout
 
 
 def open_source(place: Path, pin: Pin) -> Source:

@@ -36,6 +36,14 @@ TRACED = {
     "flux2-klein-base-4b": "flux2",
     "flux1-kontext": "flux_kontext",
     "qwen-image": "qwen_image",
+    "qwen-image-edit": "qwen_image",
+    "qwen-image-edit-2509": "qwen_image",
+    "qwen-image-edit-2511": "qwen_image",
+    "krea2": "krea2",
+    "ideogram4": "ideogram4",
+    "kandinsky5-pro-t2v": "kandinsky5",
+    "kandinsky5-pro-i2v": "kandinsky5",
+    "kandinsky5-lite-t2v": "kandinsky5",
     "z-image": "z_image",
     "hunyuan-video": "hunyuan_video",
     "hunyuan-video-1.5": "hunyuan_video_1_5",
@@ -43,13 +51,15 @@ TRACED = {
     "framepack": "framepack",
 }
 """The module of `engines.musubi.traced` that knows a family."""
-_VIDEO = {"wan", "hunyuan_video", "hunyuan_video_1_5", "framepack"}
+_VIDEO = {"wan", "hunyuan_video", "hunyuan_video_1_5", "framepack", "kandinsky5"}
 _IN_SECTIONS = "framepack"
 """Makes and learns videos in sections of one length, whatever theirs is."""
 _WITH_EXPERTS = {"wan2.2-t2v-a14b", "wan2.2-i2v-a14b"}
 """Models of two transformers, of which the one that does not work waits in RAM."""
 _GUIDANCE_IS_INPUT = {"flux2-dev", "flux2-klein-9b", "flux2-klein-4b", "flux1-kontext", "hunyuan-video", "framepack"}
 """Models that take guidance as a number; others are evaluated with the prompt and without it."""
+_ONE_AT_A_TIME = "kandinsky5"
+"""Runs once for every picture of a batch, so that a micro-batch is one picture."""
 _SPLITS: tuple[Kind, ...] = ("split", "split + swap")
 _PROCESS_BYTES = 3 << 30
 """The interpreter with PyTorch and the engine's libraries loaded, as seen on Linux."""
@@ -89,6 +99,13 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
         raise EngineError(
             f"{model.title} is trained on two cards or more: on one the engine holds both of its models there.",
             hint="Train one of the two models by itself, on the noise levels that are its own.",
+        )
+    if TRACED[family] == _ONE_AT_A_TIME and num_cards == 1 and profile.training.batch_size > 1:
+        raise NotForecastError(
+            f"What {model.title} needs on one card cannot be forecast for batches of {profile.training.batch_size}: it "
+            "runs one picture after the other, and keeps what it needs of each until the end.",
+            hint="Set training.batch_size to 1 and training.gradient_accumulation to what it was: the steps are the "
+            "same, with the memory of one picture.",
         )
     samples, sources = profile.samples, _sources(job)
     trained = largest(sources, usual_size=(profile.dataset.width, profile.dataset.height))
@@ -165,21 +182,36 @@ def _variants(
     profile: Profile, *, trained: tuple[int, int, int], sampled: tuple[int, int, int]
 ) -> Iterator[TrainingVariant]:
     """16-bit weights first, then 8-bit ones; each with every division of the batch."""
-    training = profile.training
-    # Weights in 8 bits without scales would be another file.
-    has_8_bits = find_family(profile.model.family).eight_bit == "scaled"
-    formats: tuple[Weights, ...] = ("bf16", "fp8") if has_8_bits else ("bf16",)
-    for weights in formats:
-        for num, size in divisions(training.batch_size, num_batches=training.gradient_accumulation):
+    family, batch_size = find_family(profile.model.family), profile.training.batch_size
+    for weights in _formats(family):
+        for num, size in divisions(batch_size, num_batches=profile.training.gradient_accumulation):
+            kinds = _kinds(family, size=size, batch_size=batch_size)
+            if kinds == ():
+                continue
             yield TrainingVariant(
                 weights=weights,
                 num_microbatches=num,
                 microbatch_size=size,
-                # The engine itself, which has one card to itself, runs a batch as one.
-                kinds=None if size == training.batch_size else _SPLITS,
+                kinds=kinds,
                 training=_traced(profile, trained, "training", weights=weights, batch_size=size),
                 sampling=_traced(profile, sampled, "sampling", weights=weights) if profile.samples.prompts else None,
             )
+
+
+def _formats(family: Family) -> tuple[Weights, ...]:
+    """Weights in 8 bits without scales would be another file."""
+    found: dict[str, tuple[Weights, ...]] = {"scaled": ("bf16", "fp8"), "already": ("fp8",)}
+    return found.get(family.eight_bit, ("bf16",))
+
+
+def _kinds(family: Family, *, size: int, batch_size: int) -> tuple[Kind, ...] | None:
+    """The ways for which a batch may be divided so; None: all of them.
+
+    The engine itself, which has one card to itself, runs a batch as one.
+    """
+    if TRACED[family.name] == _ONE_AT_A_TIME and size > 1:
+        return ()
+    return None if size == batch_size else _SPLITS
 
 
 def _traced(

@@ -29,6 +29,8 @@ NUMBERS = {
     "qwen3_4b": 4_022_468_096,
     "qwen3_8b_for_flux2": 7_568_405_504,
     "qwen2_5_vl": 8_292_166_656,
+    "qwen3_vl_4b": 4_437_815_808,
+    "qwen3_vl_8b_in_8_bits": 7_568_405_504,
     "mistral3": 23_340_272_640 + 131_072 * 5120,
     "llama_without_scores": 7_505_186_816,
 }
@@ -86,8 +88,8 @@ def traced(of: str, name: str, *, side: int, source: Path, num_frames: int = 1) 
 def test_pictures_come_out_whole_and_larger_ones_take_more(name: str, source: Path) -> None:
     small, large = (traced("decoding", name, side=side, source=source) for side in (256, 512))
     assert large.output_bytes == 4 * small.output_bytes and large.output_bytes in {3 * 512**2 * 2, 3 * 512**2 * 4}
-    # Two work in tiles, whatever the size.
-    is_tiled = name in {"hunyuan_video", "hunyuan_video_1_5"}
+    # Three work in tiles, whatever the size.
+    is_tiled = name in {"hunyuan_video", "hunyuan_video_1_5", "kandinsky5"}
     assert large.peak_bytes == small.peak_bytes if is_tiled else large.peak_bytes > 2 * small.peak_bytes
     assert traced("pictures", name, side=256, source=source).weights_bytes == small.weights_bytes
 

@@ -94,6 +94,11 @@ def _flux2(source: Path) -> nn.Module:
     return engine.AutoEncoder(engine.AutoEncoderParams()).to(torch.float32)
 
 
+def _ideogram(source: Path) -> nn.Module:
+    engine: Any = import_light("musubi_tuner.ideogram4.ideogram4_autoencoder", source=source)
+    return engine.AutoEncoder(engine.AutoEncoderParams()).to(torch.bfloat16)
+
+
 def _flux(source: Path) -> nn.Module:
     engine: Any = import_light("musubi_tuner.flux.flux_models", source=source)
     return engine.AutoEncoder(engine.configs_flux_dev_context.ae_params).to(torch.float32)
@@ -178,6 +183,13 @@ AUTOENCODERS: dict[str, Autoencoder] = {
         pixels=16,
         precision=torch.float32,
     ),
+    "ideogram4": Autoencoder(
+        make=_ideogram,
+        encode=lambda model, pixels: model.encode(_framed(pixels)),
+        decode=lambda model, latent: model.decoder(_framed(latent)).float(),
+        channels=32,
+        latent_precision=torch.bfloat16,
+    ),
     "flux": Autoencoder(
         make=_flux,
         encode=lambda model, pixels: model.encode(_framed(pixels)),
@@ -202,6 +214,14 @@ AUTOENCODERS: dict[str, Autoencoder] = {
         decode=lambda model, latent: (model.decode(latent, return_dict=False)[0] / 2 + 0.5).clamp(0, 1),
         precision=torch.float16,
         latent_precision=torch.float16,
+    ),
+    "kandinsky5": Autoencoder(
+        make=lambda source: _hunyuan(source, tile=192),
+        make_to_decode=lambda source: _hunyuan(source, tile=192).to(torch.bfloat16),
+        encode=lambda model, pixels: model.encode(pixels).latent_dist.sample(),
+        decode=lambda model, latent: (model.decode(latent, return_dict=False)[0].clamp(-1, 1) + 1) * 127.5,
+        precision=torch.float16,
+        latent_precision=torch.bfloat16,
     ),
     "hunyuan_video_1_5": Autoencoder(
         make=_hunyuan_video_1_5,

@@ -15,6 +15,7 @@ from torch import nn
 
 from diffusionforce.engines.musubi.modules import import_light
 from diffusionforce.engines.musubi.traced.language import Decoder, DecoderSizes, Encoder, EncoderSizes
+from diffusionforce.engines.musubi.traced.parts import WHOLE_ROW, with_8_bits
 
 _TOKENIZERS = {"musubi_tuner.wan.modules.tokenizers": {}}
 _MADE_LAYERS = 2
@@ -72,6 +73,11 @@ def _wan_clip(source: Path) -> nn.Module:
     return engine.clip_xlm_roberta_vit_h_14(return_transforms=False, return_tokenizer=False).to(torch.float16)
 
 
+def _qwen3_vl_in_8_bits(source: Path) -> nn.Module:
+    model = Decoder(_QWEN3_VL_8B).to(torch.bfloat16)
+    return with_8_bits(model, targets=("layers.",), exclusions=(), source=source, numbers_a_scale=WHOLE_ROW)
+
+
 def _made(sizes: DecoderSizes | EncoderSizes, precision: torch.dtype) -> Callable[[Path], nn.Module]:
     kind = Decoder if isinstance(sizes, DecoderSizes) else Encoder
     return lambda _source: kind(cast(Any, sizes)).to(precision)
@@ -92,6 +98,9 @@ _QWEN2_5_VL = DecoderSizes(
     has_bias=True,
     other_numbers=676_550_144,
 )
+# With the layers for pictures, which nothing is given to.
+_QWEN3_VL_4B = replace(_QWEN3_4B, other_numbers=415_347_712)
+_QWEN3_VL_8B = replace(_QWEN3_8B, scores_words=False, keeps_keys=False)
 _MISTRAL3 = DecoderSizes(
     num_words=131072,
     width=5120,
@@ -115,6 +124,10 @@ TEXT_ENCODERS: dict[str, TextEncoder] = {
     "qwen3_8b_for_flux2": TextEncoder(make=_made(replace(_QWEN3_8B, keeps_keys=False), torch.bfloat16)),
     "qwen2_5_vl": TextEncoder(make=_made(_QWEN2_5_VL, torch.bfloat16), num_tokens=512 + 34),
     "qwen2_5_vl_for_video": TextEncoder(make=_made(_QWEN2_5_VL, torch.bfloat16), num_tokens=512 + 108),
+    "qwen2_5_vl_for_edit": TextEncoder(make=_made(_QWEN2_5_VL, torch.bfloat16), num_tokens=512 + 64 + 188),
+    "qwen2_5_vl_for_kandinsky": TextEncoder(make=_made(_QWEN2_5_VL, torch.bfloat16), num_tokens=256 + 129),
+    "qwen3_vl_4b": TextEncoder(make=_made(_QWEN3_VL_4B, torch.bfloat16), num_tokens=512 + 34),
+    "qwen3_vl_8b_in_8_bits": TextEncoder(make=_qwen3_vl_in_8_bits),
     "mistral3": TextEncoder(make=_made(_MISTRAL3, torch.bfloat16)),
     "llama": TextEncoder(make=_made(_LLAMA, torch.float16), num_tokens=256 + 95),
     "llama_without_scores": TextEncoder(

@@ -21,8 +21,8 @@ from diffusionforce.pipeline.tracer.hollow import contents_kept, is_hollow
 MADE_BLOCKS = 3
 """Of blocks that are all alike, so many are made: the first, the second, and one that stands for the rest. Making them
 all takes longer than tracing them."""
-_FP8_BLOCK = 64
-"""Numbers of a row that share a scale in the engine's 8-bit weights."""
+_FP8_BLOCK, WHOLE_ROW = 64, 1 << 30
+"""Numbers of a row that share a scale in the engine's 8-bit weights, and in those that others publish."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,14 @@ def with_lora(model: nn.Module, network: str, use: Use, *, source: Path) -> nn.M
     return model
 
 
-def with_8_bits(model: nn.Module, *, targets: tuple[str, ...], exclusions: tuple[str, ...], source: Path) -> nn.Module:
+def with_8_bits(
+    model: nn.Module,
+    *,
+    targets: tuple[str, ...],
+    exclusions: tuple[str, ...],
+    source: Path,
+    numbers_a_scale: int = _FP8_BLOCK,
+) -> nn.Module:
     """Give linear layers 8-bit weights with scales, as the engine does with `--fp8_base --fp8_scaled`.
 
     Args:
@@ -81,6 +88,7 @@ def with_8_bits(model: nn.Module, *, targets: tuple[str, ...], exclusions: tuple
         targets: Only layers with one of these in their name.
         exclusions: But none with one of these.
         source: The engine's folder on the import path.
+        numbers_a_scale: Of a row; all of a row share one where that does not divide it.
     """
     engine: Any = import_light("musubi_tuner.modules.fp8_optimization_utils", source=source)
     scales: dict[str, torch.Tensor] = {}
@@ -88,7 +96,8 @@ def with_8_bits(model: nn.Module, *, targets: tuple[str, ...], exclusions: tuple
         wanted = any(target in name for target in targets) and not any(word in name for word in exclusions)
         if isinstance(layer, nn.Linear) and wanted:
             num_out, num_in = layer.weight.shape
-            shape = (num_out, num_in // _FP8_BLOCK, 1) if num_in % _FP8_BLOCK == 0 else (num_out, 1)
+            has_parts = num_in % numbers_a_scale == 0
+            shape = (num_out, num_in // numbers_a_scale, 1) if has_parts else (num_out, 1)
             scales[f"{name}.scale_weight"] = torch.empty(shape, dtype=layer.weight.dtype)
     engine.apply_fp8_monkey_patch(model, scales)
     for name in scales:

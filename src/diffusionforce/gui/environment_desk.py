@@ -51,8 +51,8 @@ class EnvironmentDesk(QObject):
 
     changed = Signal()
     line_said = Signal(str)
-    built = Signal()
-    """Training has become possible."""
+    settled = Signal()
+    """It was built or removed: whether anything can be trained has changed."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -166,8 +166,8 @@ class EnvironmentDesk(QObject):
             self._child = None
         problem = answer if isinstance(answer, UserError) else self.view.problem
         self._show(replace(self.view, phase="idle", problem=problem))
-        if self.view.status is not None and self.view.status.outcome in {"built", "repaired", "was there"}:
-            self.built.emit()
+        if self.view.status is not None and self.view.status.outcome in {"built", "repaired", "removed"}:
+            self.settled.emit()
         self.look()
 
     def _on_found(self, number: int, status: EnvironmentStatus, plan: EnvironmentPlan | UserError) -> None:

@@ -99,6 +99,7 @@ class Window(QWidget):
         self.queue.changed.connect(self._show_queue)
         self.queue.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
         self._show_queue()
+        self.environment.settled.connect(lambda: self.watch.examine(ask_torch=True))
         self.watch.read.connect(self._on_vitals)
         self.watch.examined.connect(self._on_examined)
         self._restore_geometry()

@@ -9,10 +9,11 @@ from diffusionforce.rig.report import RigReport, examine, read_cards
 from diffusionforce.rig.sizes import GIB, in_gb
 from diffusionforce.rig.speeds import advise, keep_speed_test, last_speed_test, link_bytes_per_s, speed_of
 from diffusionforce.rig.text_report import text_report
-from diffusionforce.rig.torch_facts import TorchFacts, torch_facts
+from diffusionforce.rig.torch_facts import NOT_HERE, TorchFacts, torch_facts
 
 __all__ = [
     "GIB",
+    "NOT_HERE",
     "Card",
     "CardProcess",
     "Driver",

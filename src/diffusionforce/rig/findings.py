@@ -10,8 +10,8 @@ from typing import Literal
 from diffusionforce.rig.cards import Card
 from diffusionforce.rig.machine import Machine
 from diffusionforce.rig.sizes import GIB, in_gb
-from diffusionforce.rig.torch_facts import TorchFacts
-from diffusionforce.wire.interpreter import rebuild_hint, repair_hint
+from diffusionforce.rig.torch_facts import NOT_HERE, TorchFacts
+from diffusionforce.wire.interpreter import SET_UP_HINT, rebuild_hint, repair_hint
 
 Severity = Literal["problem", "warning", "note", "good"]
 _ORDER: tuple[Severity, ...] = ("problem", "warning", "note", "good")
@@ -119,7 +119,8 @@ def _about_driver(cards: Sequence[Card]) -> Iterator[Finding]:
 
 def _about_torch(torch: TorchFacts, *, cards: Sequence[Card]) -> Iterator[Finding]:
     if torch.failure:
-        yield Finding(severity="problem", sentence=torch.failure, hint=repair_hint())
+        hint = SET_UP_HINT if torch.failure == NOT_HERE else repair_hint()
+        yield Finding(severity="problem", sentence=torch.failure, hint=hint)
     elif not cards:
         yield Finding(severity="good", sentence=f"PyTorch {torch.version} works.")
     elif torch.cuda_available:

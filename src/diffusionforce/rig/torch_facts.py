@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from diffusionforce.wire.interpreter import child_python
 
+NOT_HERE = "PyTorch is not here: the training environment is not set up yet."
 _QUESTION = """
 import json, torch
 cuda = torch.cuda.is_available()
@@ -67,7 +68,7 @@ def torch_facts(*, timeout_s: float = 60.0, python: str | None = None) -> TorchF
     lines = child.stdout.splitlines()
     if child.returncode != 0 or not lines:
         if "No module named 'torch'" in child.stderr:
-            return TorchFacts(failure="PyTorch is not here: the training environment is not set up yet.")
+            return TorchFacts(failure=NOT_HERE)
         last = (child.stderr.strip().splitlines() or [f"exit code {child.returncode}"])[-1]
         return TorchFacts(failure=f"PyTorch could not be imported: {last}")
     return TorchFacts(**json.loads(lines[-1]))

@@ -17,6 +17,7 @@ from diffusionforce.job import data_dir
 
 STAMP_NAME = "diffusionforce-environment.json"
 """In the folder of the environment; the last thing that is written, and the first that goes."""
+SET_UP_HINT = "Open Settings, Training environment; or run: diffusionforce env create"
 
 
 def environment_dir() -> Path:
@@ -75,10 +76,7 @@ def require_torch() -> None:
         SetupError: It has none.
     """
     if not has_torch():
-        raise SetupError(
-            "The training environment is not set up yet.",
-            hint="Open Settings, Training environment; or run: diffusionforce env create",
-        )
+        raise SetupError("The training environment is not set up yet.", hint=SET_UP_HINT)
 
 
 def repair_hint() -> str:

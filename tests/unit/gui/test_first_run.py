@@ -1,5 +1,6 @@
 """The first steps without a window."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from tests.gui import recorded
 
 from diffusionforce.gui.model import first_run
 from diffusionforce.gui.model.run_model import RunModel
-from diffusionforce.rig import GIB, Card, RigReport, find, read_machine
+from diffusionforce.rig import GIB, NOT_HERE, Card, Finding, RigReport, find, read_machine
 from diffusionforce.wire import Done, HeldOut, Preparing, Step, Stopped
 
 
@@ -96,3 +97,13 @@ def test_the_stages_follow_the_trainer(tmp_path: Path):
     model.feed(Done(step=4, seconds=4.0, lora="x", held_out_before=1.0, held_out_after=0.25))
     assert states(model) == ["done"] * 4
     assert "fell by 75 %" in first_run.result_words(model)
+
+
+def test_that_pytorch_is_not_set_up_yet_is_no_fault_of_the_rig():
+    """In the installed application the first steps set it up on the same page."""
+    lacking = Finding(severity="problem", sentence=NOT_HERE, hint="")
+    seen = replace(report(), findings=(lacking,))
+    assert first_run.rig_verdict(seen) == ("info", "One thing to set up")
+    assert NOT_HERE not in [line.title for line in first_run.rig_lines(seen)]
+    other = Finding(severity="problem", sentence="The driver is too old.", hint="")
+    assert first_run.rig_verdict(replace(seen, findings=(lacking, other))) == ("err", "Needs attention")

@@ -9,7 +9,7 @@ from diffusionforce.gui.model import words
 from diffusionforce.gui.model.language import noted
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.job import Job, Profile, dataset_folder, find_profile, read_profile
-from diffusionforce.rig import RigReport
+from diffusionforce.rig import NOT_HERE, RigReport
 from diffusionforce.runs import list_runs, new_run_dir, runs_root
 
 DEMO = "pocket-demo"
@@ -63,6 +63,7 @@ def rig_lines(report: RigReport) -> list[Line]:
         Line(tone=TONES[finding.severity], title=finding.sentence, text=finding.hint)
         for finding in report.findings
         if report.cards or "No NVIDIA card" not in finding.sentence
+        if finding.sentence != NOT_HERE  # It is set up on the same page.
     ]
     free = report.machine.disk_free_bytes
     lines.append(
@@ -86,7 +87,10 @@ def _cards_line(report: RigReport) -> Line:
 
 def rig_verdict(report: RigReport) -> tuple[str, str]:
     """Return tone and words of the verdict about a rig."""
-    if any(finding.severity == "problem" for finding in report.findings):
+    problems = [finding for finding in report.findings if finding.severity == "problem"]
+    if problems and all(finding.sentence == NOT_HERE for finding in problems):
+        return "info", noted("One thing to set up")
+    if problems:
         return "err", noted("Needs attention")
     if len(report.cards) > 1:
         return "ok", noted("Good for splitting")

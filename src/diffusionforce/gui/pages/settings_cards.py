@@ -224,6 +224,7 @@ class UpdatesCard(Card):
         works = not report.torch.failure
         tone = "err" if problems or not works else "ok"
         self._python.set(tone, tone)
-        facts = f"Python {report.machine.python_version}, PyTorch {report.torch.version}"
+        version = f", PyTorch {report.torch.version}" if report.torch.version else ""
+        facts = f"Python {report.machine.python_version}{version}"
         said = " ".join(f"{finding.sentence} {finding.hint}".strip() for finding in problems) or report.torch.failure
         self.environment.set_text(f"{facts}. {said or tr('Everything works.')}")

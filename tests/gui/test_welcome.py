@@ -16,7 +16,7 @@ from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.pages.welcome import WelcomePage
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
-from diffusionforce.gui.widgets.notices import Finding
+from diffusionforce.gui.widgets.notices import Banner, Finding
 from diffusionforce.job import Job, changed
 from diffusionforce.runs import RunFolder
 
@@ -90,6 +90,24 @@ def test_model_and_folder_are_taken_along(window: Window, page: WelcomePage, qtb
     assert window.places.currentWidget() is datasets
     assert window.preferences.profile == "klein-9b-1024"
     assert window.run_place.plan.plan.profile_name == "klein-9b-1024"
+
+
+def test_a_model_whose_engine_is_not_here_says_so_and_brings_it(
+    page: WelcomePage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+):
+    # Symptom: a cut sentence with a path of 40 hexadecimal digits, and "Try again", which could never help.
+    monkeypatch.delenv("DIFFUSIONFORCE_ENGINE", raising=False)
+    page.open(2)
+    qtbot.waitUntil(lambda: bool(page.model._items), timeout=WAIT_MS)
+    page.model.choose("klein-9b-1024")
+    qtbot.waitUntil(lambda: page.model.readiness.view.lack == "engine", timeout=WAIT_MS)
+    (banner,) = page.model.findChildren(Banner)
+    assert banner.title.text() == "Musubi Tuner 0.3.4 is not installed."
+    (button,) = banner.findChildren(QPushButton)
+    assert button.accessibleName() == "Install the engine"
+    assert page.model.strip.isHidden()
+    page.model.choose("pocket-demo")
+    assert not page.model.findChildren(Banner) and not page.model.strip.isHidden()
 
 
 def test_the_demo_is_followed_stopped_and_told(

@@ -125,7 +125,11 @@ def verify(
     folder = folder or engine_dir(pin)
     manifest = manifest or read_manifest()
     if not folder.is_dir():
-        raise EngineError(f"Musubi Tuner {pin.version} is not installed in {folder}.", hint=f"Install it: {INSTALL}")
+        raise EngineError(
+            f"Musubi Tuner {pin.version} is not installed.",
+            hint=f"Install it: {INSTALL}",
+            detail=f"Looked for in {folder}.",
+        )
     stamp = None if every_byte else read_stamp(folder)
     try:
         differences, found = compare(folder, manifest, stamp=stamp)

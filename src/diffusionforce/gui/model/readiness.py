@@ -19,6 +19,8 @@ _TITLES: dict[Lack, str] = {
     "state": "The run cannot be gone on with",
 }
 _BUTTONS: dict[Lack, str] = {"engine": "Install the engine", "files": "Download the files"}
+_HINTS: dict[Lack, str] = {"engine": "It trains the real models. It is brought once, in the version that was tested."}
+"""In place of the command to type, where there is a button."""
 _MODULES: dict[Lack, str] = {
     "engine": "diffusionforce.engines.musubi.command",
     "files": "diffusionforce.engines.musubi.weights_command",
@@ -82,7 +84,7 @@ def of_answer(answer: Readiness | Failed | UserError) -> ReadinessView:
         return ReadinessView(problem=UserError(answer.sentence, hint=answer.hint, detail=answer.detail))
     if not answer.lack:
         return ReadinessView(model=answer.model)
-    problem = UserError(answer.sentence, hint=answer.hint)
+    problem = UserError(answer.sentence, hint=_HINTS.get(answer.lack, answer.hint))
     return ReadinessView(lack=answer.lack, problem=problem, command=answer.command, model=answer.model)
 
 

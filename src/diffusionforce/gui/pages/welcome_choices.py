@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QHideEvent
-from PySide6.QtWidgets import QButtonGroup, QFileDialog, QFrame, QWidget
+from PySide6.QtWidgets import QApplication, QButtonGroup, QFileDialog, QFrame, QWidget
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
@@ -12,6 +12,8 @@ from diffusionforce.gui.forecaster import Forecaster
 from diffusionforce.gui.model import forecast_strip, profile_shelf
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.profile_shelf import ShelfItem
+from diffusionforce.gui.model.readiness import ReadinessView
+from diffusionforce.gui.readiness_desk import ReadinessDesk
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
@@ -23,6 +25,7 @@ from diffusionforce.gui.widgets.pick_card import dropped_path, is_folder
 from diffusionforce.job import with_absolute_weights
 
 CARD_PX = 320
+POCKET = "pocket"
 
 
 class ModelStep(QWidget):
@@ -40,11 +43,18 @@ class ModelStep(QWidget):
         self.forecaster.changed.connect(self._show_forecast)
         self.strip = ForecastStrip()
         self.strip.retry_asked.connect(self.forecaster.again)
+        self.readiness = ReadinessDesk(self)
+        self.readiness.changed.connect(self._show_lack)
+        quitting = QApplication.instance()
+        assert quitting is not None
+        quitting.aboutToQuit.connect(self.readiness.close)
+        self._lack = column(gap=0)
+        self._shown = ReadinessView()
         self._names = column(Label(tr("Reading the profiles"), "body2"), None, gap=2, margins=(0, 0, 8, 0))
         card = Card("Models", "choose one to see whether it fits your cards", gap=8)
         card.add((scrolling(holder(self._names), name="clear"), 1))
         self._about = Label("", "body2", wrap=True)
-        self.setLayout(column((card, 1), self._about, self.strip, gap=12))
+        self.setLayout(column((card, 1), self._about, self._lack, self.strip, gap=12))
 
     def shown(self) -> None:
         """Read the profiles, the first time."""
@@ -79,7 +89,9 @@ class ModelStep(QWidget):
         self._about.set_text(item.profile.description)
         whole = with_absolute_weights(item.profile, base=item.path.parent)
         if self.isVisible():
-            self.forecaster.want(forecast_strip.job_of(name, whole))
+            job = forecast_strip.job_of(name, whole)
+            self.forecaster.want(job)
+            self.readiness.want(job if whole.model.engine != POCKET else None)
         self.chosen.emit(name)
         self._show_forecast()
 
@@ -88,10 +100,31 @@ class ModelStep(QWidget):
         if item is not None and item.profile is not None:
             self.strip.show_view(forecast_strip.view_of(self.forecaster.status, profile=item.profile))
 
+    def _show_lack(self) -> None:
+        """Say what the model lacks here, with the button that brings it; a forecast has to wait for the engine."""
+        view, before = self.readiness.view, self._shown
+        if view == before:
+            return
+        self._shown = view
+        clear(self._lack)
+        if view.problem is not None:
+            actions: list[QWidget] = []
+            if view.button:
+                bring = Button(view.button, "download", kind="primary")
+                bring.clicked.connect(self.readiness.bring)
+                actions.append(bring)
+            text = view.doing or view.problem.hint
+            self._lack.addWidget(Banner("info", view.problem.sentence, text, actions=tuple(actions)))
+        self.strip.setVisible(view.lack != "engine")
+        if view.is_ready and before.problem is not None:
+            self.forecaster.again()
+
     def hideEvent(self, event: QHideEvent) -> None:
-        """Give up the forecast under way."""
+        """Give up the forecast under way; an engine that is being brought comes all the same."""
         super().hideEvent(event)
         self.forecaster.close()
+        if not self.readiness.view.doing:
+            self.readiness.close()
 
 
 class DatasetStep(QWidget):

@@ -86,9 +86,9 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     window.resize(width, height)
                     window.show()
                     show(window, runs)
-                    wait(SETTLE_MS)
+                    wait(2 * SETTLE_MS)
                     wait_until(lambda: background.finish(0))  # What is read, decoded or checked on threads.
-                    wait(SETTLE_MS)
+                    wait(2 * SETTLE_MS)
                     QApplication.processEvents()  # What was said last is laid out before it is drawn.
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))

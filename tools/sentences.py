@@ -132,6 +132,7 @@ FROM_THE_CHILD = (
     "engines/musubi/sample_prompts.py",
     "engines/musubi/subjects.py",
     "engines/musubi/terms.py",
+    "engines/musubi/verification.py",
     "engines/musubi/weights.py",
     "environment/application.py",
     "environment/backends.py",

@@ -74,7 +74,7 @@ def runs(tmp_path: Path) -> list[comparison.ComparedRun]:
 def test_settings_that_differ_come_first(tmp_path: Path):
     rows = comparison.setting_rows(runs(tmp_path))
     differing = [(row.name, row.values) for row in rows if row.differs]
-    assert differing == [("Training · steps", ("300", "200"))]
+    assert differing == [("Training · Steps", ("300", "200"))]
     assert rows[0].differs and not rows[-1].differs
 
 

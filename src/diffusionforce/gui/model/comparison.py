@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from diffusionforce.errors import UserError
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.losses import LossCurve
 from diffusionforce.gui.model.run_chain import begun_at, earlier_runs
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.model.run_title import long_title
 from diffusionforce.gui.model.samples import SampleTable
+from diffusionforce.gui.model.setting_words import SECTIONS, WORDS
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import RunFolder, read_telemetry
 
@@ -140,12 +142,16 @@ def _settings(job: Job | None) -> dict[str, str]:
     for section, values in job.profile.model_dump(mode="json").items():
         if isinstance(values, dict):
             for name, value in cast(dict[str, Any], values).items():
-                table[_name(f"{section} · {name}")] = _words(value)
+                if f"{section}.{name}" != "dataset.folder":  # What was trained on stands above.
+                    table[_name(section, name)] = _words(value)
     return table
 
 
-def _name(dotted: str) -> str:
-    return dotted.replace("_", " ").capitalize().replace("Lora", "LoRA")
+def _name(section: str, name: str) -> str:
+    """Return what the form of a profile calls a setting, with its section; a setting of no form keeps its own name."""
+    words, title = WORDS.get(f"{section}.{name}"), SECTIONS.get(section, section.replace("_", " ").capitalize())
+    label = words.label if words is not None else name.replace("_", " ")
+    return f"{tr(title)} · {tr(label)}"
 
 
 def _words(value: Any) -> str:

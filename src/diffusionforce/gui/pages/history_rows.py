@@ -55,7 +55,7 @@ class RunRow(QFrame):
         self.setObjectName("card")
         head = holder(row(*(() if lead is None else (lead,)), gap=0))
         head.setFixedWidth(LEAD_PX)
-        thumb = PreviewGrid(store, empty="")
+        thumb = PreviewGrid(store, empty="", icon="images")
         thumb.setMinimumHeight(THUMB_PX)
         thumb.setFixedSize(THUMB_PX, THUMB_PX)
         thumb.show_paths([picture] if picture is not None else [])

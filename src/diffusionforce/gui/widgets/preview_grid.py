@@ -7,13 +7,13 @@ from PySide6.QtCore import QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from diffusionforce.gui import paint, theme
+from diffusionforce.gui import icons, paint, theme
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.sample_cell import paint_sample
 
 GAP_PX = 8
-EDGE_PX = 320
+EDGE_PX, ICON_PX = 320, 18
 
 
 class PreviewGrid(QWidget):
@@ -21,9 +21,16 @@ class PreviewGrid(QWidget):
 
     clicked = Signal(int)
 
-    def __init__(self, store: PictureStore, *, empty: str) -> None:
+    def __init__(self, store: PictureStore, *, empty: str, icon: str = "") -> None:
+        """Make an empty grid.
+
+        Args:
+            store: Gives the pictures.
+            empty: What is said while there are none.
+            icon: What stands for them in a place too small for words.
+        """
         super().__init__()
-        self._store, self._empty = store, empty
+        self._store, self._empty, self._icon = store, empty, icon
         self._paths: tuple[Path | None, ...] = ()
         self.setMinimumHeight(96)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -60,7 +67,12 @@ class PreviewGrid(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the previews, or what to expect."""
         painter = paint.begin(self)
-        if not self._paths:
+        if not self._paths and self._icon:
+            paint.box(painter, QRectF(self.rect()), radius=5, fill="raised")
+            centre = QRectF(0, 0, ICON_PX, ICON_PX)
+            centre.moveCenter(QRectF(self.rect()).center())
+            icons.paint(painter, self._icon, centre, theme.colour("text3").name())
+        elif not self._paths:
             words = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
             painter.setFont(theme.font(12))
             painter.setPen(theme.colour("text3"))

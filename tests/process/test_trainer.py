@@ -399,3 +399,11 @@ def test_whoever_did_not_start_a_run_pauses_and_stops_it_through_its_folder(tmp_
     assert code == 0
     assert isinstance(messages[-1], Stopped)
     assert folder.read_state().state == "stopped"
+
+
+def test_a_command_breaks_off_a_step_where_there_are_no_signals(tmp_path: Path):
+    with trainer(small_job(tmp_path), deeds="endless") as child:
+        child.wait_for("held_out")
+        child.send(encode(Command(command="break_off")))
+        messages, code = child.finish()
+    assert isinstance(messages[-1], Stopped) and code == 0

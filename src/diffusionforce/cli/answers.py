@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Iterator, Sequence
 
+from diffusionforce.desktop import children
 from diffusionforce.wire import child_environment, interrupts_held_back, module_command
 
 _PATIENCE_S = 20.0
@@ -20,7 +21,7 @@ def answer_lines(module: str, arguments: Sequence[str]) -> Iterator[bytes]:
     """
     command = module_command(module, *arguments)
     with interrupts_held_back():
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=child_environment())
+        child = children.start(command, stdout=children.PIPE, environment=child_environment(), ends_with_us=True)
     assert child.stdout is not None
     num_lines = 0
     try:

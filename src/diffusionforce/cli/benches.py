@@ -1,8 +1,8 @@
 """Measurements on this machine. Each is a process of its own, because it loads PyTorch."""
 
-import subprocess
 from collections.abc import Sequence
 
+from diffusionforce.desktop import children
 from diffusionforce.wire import child_environment, module_command
 from diffusionforce.wire.interpreter import is_environment_needed, require_torch
 
@@ -22,4 +22,5 @@ def run(arguments: Sequence[str]) -> int:
     if is_environment_needed():
         require_torch()
     module, _ = BENCHES[arguments[0]]
-    return subprocess.run(module_command(module, *arguments), check=False, env=child_environment()).returncode
+    command = module_command(module, *arguments)
+    return children.run(command, environment=child_environment(), is_captured=False).returncode

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from diffusionforce.cli.output import write_bytes
+from diffusionforce.desktop import children
 from diffusionforce.wire import Command, Message, StreamDecoder, child_command, child_environment, encode
 
 TICK_S = 0.25
@@ -67,14 +68,13 @@ class TrainerChild:
         self._said: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._last_words: deque[str] = deque(maxlen=NUM_LAST_WORDS)
         self._is_copied = is_copied
-        self._process = subprocess.Popen(
+        self._process = children.start(
             child_command(job_file),
-            env=child_environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if is_copied else subprocess.PIPE,
-            start_new_session=os.name != "nt",
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            environment=child_environment(),
+            stdin=children.PIPE,
+            stdout=children.PIPE,
+            stderr=None if is_copied else children.PIPE,
+            own_session=True,
         )
         self._message_reader = threading.Thread(target=self._read_messages, daemon=True)
         self._log_reader = threading.Thread(target=self._read_log, daemon=True)
@@ -125,14 +125,15 @@ class TrainerChild:
 
     def _stop(self, *, harshness: int) -> None:
         """Ask for a stop after the step (1), break the step off (2), or kill the process (`NUM_TO_KILL` and more)."""
-        if harshness == 1:
-            assert self._process.stdin is not None
-            self._process.stdin.write(encode(Command(command="stop")))
-            self._process.stdin.flush()
-        elif harshness == 2:
-            self._process.send_signal(getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT))
-        else:
+        if harshness > 2:
             self._process.kill()
+        elif harshness == 2 and os.name != "nt":
+            self._process.send_signal(signal.SIGINT)
+        else:
+            # Windows has signals only for processes that share a console, and the window has none.
+            assert self._process.stdin is not None
+            self._process.stdin.write(encode(Command(command="stop" if harshness == 1 else "break_off")))
+            self._process.stdin.flush()
 
     def _read_messages(self) -> None:
         decoder = StreamDecoder()

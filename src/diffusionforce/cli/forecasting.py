@@ -1,7 +1,6 @@
 """`diffusionforce forecast`: what a training would need, from a child process that runs the model's code on nothing."""
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +12,7 @@ from diffusionforce.cli.forecast_tables import show_forecast
 from diffusionforce.cli.output import waiting, write_answer
 from diffusionforce.cli.running import job_of
 from diffusionforce.datasets.intakes import intake_of
+from diffusionforce.desktop import children
 from diffusionforce.errors import ProfileError, UserError
 from diffusionforce.job import Job, dataset_folder, find_profile, loaded_toml, read_job, read_profile, write_job
 from diffusionforce.job.files import DEMO_PREFIX
@@ -82,7 +82,7 @@ def _answer(command: list[str]) -> tuple[Forecast | Failed, bytes, int]:
     Raises:
         ForecastError: It died without an answer.
     """
-    child = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=child_environment(), check=False)
+    child = children.run(command, environment=child_environment())
     lines = [line for line in child.stdout.splitlines(keepends=True) if line.strip()]
     line = lines[-1] if lines else b""
     try:

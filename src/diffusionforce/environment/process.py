@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diffusionforce.desktop import children
-from diffusionforce.desktop.lifetime import adopt, ending_with_us
 
 TICK_S = 0.25
 END_WAIT_S = 5.0
@@ -51,12 +50,12 @@ def run(
     """
     environment = {**os.environ, **(variables or {})}
     process = children.start(
-        ending_with_us(command),
+        command,
         stdout=children.PIPE,
         stderr=children.STDOUT,
         environment={name: value for name, value in environment.items() if value is not None},
+        ends_with_us=True,
     )
-    adopt(process.pid)
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     reader = threading.Thread(target=_read, args=(process, lines), name="uv output", daemon=True)
     reader.start()

@@ -6,6 +6,7 @@ into an outcome that has words.
 """
 
 import codecs
+import sys
 from collections import deque
 from pathlib import Path
 
@@ -59,7 +60,7 @@ class TrainerChild(QObject):
             command: Another program than the trainer, for tests.
         """
         self._command = command or child_command(job_file)
-        processes.start(self._process, self._command)
+        processes.start(self._process, self._command, outlives_us=True)
 
     @property
     def is_running(self) -> bool:
@@ -81,8 +82,11 @@ class TrainerChild(QObject):
         return not self.is_running or self._process.waitForFinished(timeout_ms)
 
     def terminate(self) -> None:
-        """Ask the system to end the process."""
-        self._process.terminate()
+        """Have the process break its step off and end: by a signal, or where Windows has none for us, by its input."""
+        if sys.platform == "win32":
+            self.send(Command(command="break_off"))
+        else:
+            self._process.terminate()
 
     def kill(self) -> None:
         """End the process at once."""

@@ -2,12 +2,13 @@
 
 import os
 import platform
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from diffusionforce.desktop import children
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,5 +72,5 @@ def _processor() -> str:
         return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
     if sys.platform == "darwin":
         command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        return children.run(command).stdout.decode(errors="replace").strip()
     return platform.processor() or os.environ.get("PROCESSOR_IDENTIFIER", "")

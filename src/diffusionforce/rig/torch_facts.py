@@ -8,6 +8,7 @@ import json
 import subprocess
 from dataclasses import dataclass
 
+from diffusionforce.desktop import children
 from diffusionforce.wire.interpreter import child_python
 
 NOT_HERE = "PyTorch is not here: the training environment is not set up yet."
@@ -51,24 +52,15 @@ def torch_facts(*, timeout_s: float = 60.0, python: str | None = None) -> TorchF
     """
     python = python or child_python()
     try:
-        child = subprocess.run(
-            [python, "-X", "utf8", "-c", _QUESTION],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-            # Without it a console window flashes up on Windows.
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        child = children.run([python, "-X", "utf8", "-c", _QUESTION], timeout_s=timeout_s)
     except subprocess.TimeoutExpired:
         return TorchFacts(failure=f"PyTorch did not start within {timeout_s:.0f} s.")
     except OSError as error:
         return TorchFacts(failure=f"{python} could not be started: {error.strerror}.")
-    lines = child.stdout.splitlines()
+    lines, errors = child.stdout.decode(errors="replace").splitlines(), child.stderr.decode(errors="replace")
     if child.returncode != 0 or not lines:
-        if "No module named 'torch'" in child.stderr:
+        if "No module named 'torch'" in errors:
             return TorchFacts(failure=NOT_HERE)
-        last = (child.stderr.strip().splitlines() or [f"exit code {child.returncode}"])[-1]
+        last = (errors.strip().splitlines() or [f"exit code {child.returncode}"])[-1]
         return TorchFacts(failure=f"PyTorch could not be imported: {last}")
     return TorchFacts(**json.loads(lines[-1]))

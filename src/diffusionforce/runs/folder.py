@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 from pydantic import ValidationError
 
+from diffusionforce.desktop.long_paths import too_long
 from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import PART_SUFFIX, Job, write_job, write_whole
 from diffusionforce.runs.checkpoints import SavedState, whole_states
@@ -26,6 +27,8 @@ from diffusionforce.wire import Command, HeldOut, Message, Step, encode, readabl
 
 SPARE_BYTES = 64 * 1024
 """Space that a run sets aside, so that it can still say how it ended when the disk is full."""
+
+KILLED = "It was killed, ran out of memory, or lost its graphics driver; log.txt may say more."
 
 
 class RunFolder:
@@ -64,6 +67,11 @@ class RunFolder:
             )
         if path.is_file():
             raise RunFolderError(f"{path} is a file, not a folder.", hint="Name a new folder.")
+        if surplus := too_long(path):
+            raise RunFolderError(
+                f"{shortened(path)} is {surplus} characters too long for Windows, with the files of a run in it.",
+                hint="Choose a folder with a shorter path, or switch long paths on in Windows, as the page Rig says.",
+            )
         if path.exists() and not (path.is_dir() and _is_empty(path)):
             raise _taken(path)
         nearest = next(place for place in (path, *path.parents) if place.exists())
@@ -186,7 +194,7 @@ class RunFolder:
         """Have the run's process end, if it is the run's still; tells whether it was asked.
 
         Args:
-            kills: Whether it has no say in it. Else it breaks off its step, which Windows knows no way to ask for.
+            kills: Whether it has no say in it. Else it breaks off its step and ends in order.
 
         Raises:
             RunFolderError: `run.json` cannot be read, or the system does not let us.
@@ -194,6 +202,9 @@ class RunFolder:
         state = self.read_state()
         if state.state != "running":
             return False
+        if not kills and os.name == "nt":  # Where a program that is terminated has no say in it.
+            self.ask(Command(command="break_off"))
+            return _is_alive(state)
         return end_process(state.pid, started_s=state.process_started_s, mark=state.process_mark, kills=kills)
 
     def newest_checkpoint(self) -> str:
@@ -228,7 +239,7 @@ class RunFolder:
         kept = [f"the LoRA {lora}"] if lora else []
         kept += [f"{num_samples} sample{'s' if num_samples > 1 else ''}"] if num_samples else []
         states = self.states()
-        go_on = f" It can go on from step {states[0].step}." if states else ""
+        go_on = [f"It can go on from step {states[0].step}."] if states else []
         return state.model_copy(
             update={
                 "state": "crashed",
@@ -239,7 +250,7 @@ class RunFolder:
                 "num_samples": num_samples,
                 "sentence": f"The training process ended at step {step} of {state.num_steps} without saying why; "
                 f"kept: {' and '.join(kept) or 'no LoRA and no samples'}.",
-                "hint": f"It was killed, ran out of memory, or lost its graphics driver; log.txt may say more.{go_on}",
+                "hint": " ".join((KILLED, *go_on)),
                 "detail": last_words(self.log_path),
             }
         )

@@ -61,7 +61,7 @@ def end_process(pid: int, *, started_s: float, mark: str = "", kills: bool) -> b
         pid: Its number.
         started_s: When it started, in seconds since 1970.
         mark: What `mark_of` returned for it.
-        kills: Whether it has no say in it. Else it may end in order, which Windows knows no way to ask for.
+        kills: Whether it has no say in it. Else it may end in order, except on Windows.
 
     Raises:
         RunFolderError: The system does not let us.

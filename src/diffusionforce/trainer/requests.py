@@ -5,6 +5,7 @@ no other way in), and, for stopping, as signals. They are kept until the engine 
 the input means that our parent is gone, which is no reason to lose a night's work: see `parent`.
 """
 
+import _thread
 import contextlib
 import os
 import signal
@@ -62,8 +63,16 @@ class Requests:
                 self._prompts = command.prompts or ()
             case "detach":
                 self._is_detached.set()
+            case "break_off":
+                self._break_off()
             case name:
                 {"stop": self._stop, "save": self._save, "sample": self._sample, "pause": self._paused}[name].set()
+
+    def _break_off(self) -> None:
+        """Interrupt the engine's thread as Ctrl-C does; systems without signals have no other way in."""
+        self._stop.set()
+        if not self._is_over.is_set():
+            _thread.interrupt_main(signal.SIGINT)
 
     def close(self) -> None:
         """Ignore signals from now on: the training has ended, and its last words must not be interrupted."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 import diffusionforce
+from diffusionforce.desktop.awake import Awake
 from diffusionforce.engines.contract import Engine
 from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job, Profile, read_job
@@ -67,6 +68,7 @@ class Session:
         self._log: Log | None = None
         self._room: Room | None = None
         self._stall: StallWatch | None = None
+        self._awake = Awake()
         self._has_greeted = False
 
     def run(self, job_file: Path) -> int:
@@ -123,7 +125,8 @@ class Session:
         train = functools.partial(
             engine.train, job, datasets=datasets, output=folder, report=self._report, controls=self._requests
         )
-        end = train() if planned is None else self._train_by_plan(job, planned, train)
+        with self._awake:
+            end = train() if planned is None else self._train_by_plan(job, planned, train)
         return end.model_copy(update={"lora": _inside(folder, end.lora)})
 
     def _train_by_plan(self, job: Job, planned: PlannedRun, train: Callable[..., Done | Stopped]) -> Done | Stopped:
@@ -184,6 +187,7 @@ class Session:
     def _tell_pause(self, paused: bool) -> None:
         assert self._ledger is not None and self._stall is not None
         self._stall.note_pause(paused)
+        self._awake.pause(paused)
         sentence, hint = ("", "") if (lack := self._requests.lack) is None else (lack.sentence, lack.hint)
         self._report(Paused(paused=paused, step=self._ledger.state.step, sentence=sentence, hint=hint))
 

@@ -288,10 +288,11 @@ class Command(Record):
 
     The lines go to its standard input, or, from who did not start it, to the file `commands.jsonl` of the run folder.
     `pause` holds the run between two steps until `resume` or `stop`; `prompts` changes what samples are made of from
-    the next ones on; `detach` lets the run go on without the program that started it, whatever its job says.
+    the next ones on; `detach` lets the run go on without the program that started it, whatever its job says;
+    `break_off` ends it in the middle of a step, as a signal does where a system has signals.
     """
 
-    command: Literal["stop", "save", "sample", "pause", "resume", "prompts", "detach"]
+    command: Literal["stop", "save", "sample", "pause", "resume", "prompts", "detach", "break_off"]
     prompts: tuple[str, ...] | None = None
 
 

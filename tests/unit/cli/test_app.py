@@ -224,12 +224,12 @@ def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place
     class Ended:
         returncode = 7
 
-    def run(command: list[str], *, check: bool, env: dict[str, str]) -> Ended:
-        assert env == child_environment()
+    def run(command: list[str], *, environment: dict[str, str], is_captured: bool) -> Ended:
+        assert environment == child_environment() and not is_captured
         seen.append(command)
         return Ended()
 
-    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr("diffusionforce.desktop.children.run", run)
     assert main(["bench", "pipeline", "--quick", "-n"]) == 7
     assert seen[0][0] == sys.executable
     assert seen[0][-4:] == ["diffusionforce.pipeline.bench", "pipeline", "--quick", "-n"]

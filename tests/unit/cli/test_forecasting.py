@@ -9,6 +9,7 @@ from tests.support import forecasts
 from tests.support.jobs import picture_folder, small_job
 
 from diffusionforce.cli import forecasting, main
+from diffusionforce.desktop import children
 from diffusionforce.job import read_job, write_job
 from diffusionforce.wire import Failed, encode
 from diffusionforce.wire.text import to_json
@@ -53,7 +54,7 @@ def test_bad_input_is_one_sentence_before_any_process(
 ) -> None:
     (place / "broken.toml").write_text("profile = [", encoding="utf-8")
     write_job(place / "job.toml", small_job(place, dataset_dir=place / "pictures"))
-    monkeypatch.setattr(subprocess, "run", lambda *_arguments, **_options: pytest.fail("a process was started"))
+    monkeypatch.setattr(children, "start", lambda *_arguments, **_options: pytest.fail("a process was started"))
     assert main(["forecast", *arguments]) == 1
     stdout, stderr = capsys.readouterr()
     assert stdout == "" and "Traceback" not in stderr
@@ -67,7 +68,7 @@ class Answering:
         self.command: list[str] = []
         self.job_text = ""
         self._answer, self._code, self._log = answer, code, log
-        monkeypatch.setattr(forecasting.subprocess, "run", self._run)
+        monkeypatch.setattr(forecasting.children, "run", self._run)
 
     def _run(self, command: list[str], **_options: object) -> subprocess.CompletedProcess[bytes]:
         self.command = command

@@ -92,7 +92,7 @@ def fetched(wanted: Iterable[Pin], *, folder: Path = INPUTS) -> dict[str, Path]:
     known = _by_hash(folder)
     missing = [pin for pin in wanted if not pin.hashes & known.keys()]
     for pins_of_kind, options in (
-        ([pin for pin in missing if pin.name != PYTHON], _WHEELS),
+        ([pin for pin in missing if pin.name != PYTHON], WHEELS),
         ([pin for pin in missing if pin.name == PYTHON], _SOURCES),
     ):
         if pins_of_kind:
@@ -101,7 +101,7 @@ def fetched(wanted: Iterable[Pin], *, folder: Path = INPUTS) -> dict[str, Path]:
     return {pin.name: verified(pin, known=known) for pin in wanted}
 
 
-_WHEELS = ("--only-binary", ":all:", "--platform", "win_amd64", "--python-version", "3.12", "--implementation", "cp")
+WHEELS = ("--only-binary", ":all:", "--platform", "win_amd64", "--python-version", "3.12", "--implementation", "cp")
 # Built without isolation, pip does not fetch a second setuptools, which nothing would pin.
 _SOURCES = ("--no-binary", ":all:", "--no-build-isolation")
 

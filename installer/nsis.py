@@ -16,7 +16,7 @@ from installer.places import INSTALLER
 from installer.problems import BuildError
 
 SCRIPTS = INSTALLER / "nsis"
-OWNED_FOLDERS = ("engine", "licences", "python")
+OWNED_FOLDERS = ("engine", "licences", "python", "wheels")
 """Folders that the program alone writes to; they are deleted with whatever is in them."""
 
 
@@ -100,7 +100,7 @@ def delete_lines(files: Iterable[str]) -> str:
     strange = tops - set(OWNED_FOLDERS)
     if strange:
         raise BuildError(f"The payload has folders that the uninstaller does not know: {', '.join(sorted(strange))}")
-    lines = [f'RMDir /r "{_windows(top)}"' for top in sorted(tops)]
+    lines = [f'RMDir /r "{_windows(top)}"' for top in OWNED_FOLDERS]
     lines += [f'Delete "{_windows(name)}"' for name in sorted(files) if "/" not in name]
     return "".join(f"{line}\n" for line in lines)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from installer import archives, artwork, binaries, inputs, listing, nsis, payload, signatures, source
+from installer import archives, artwork, binaries, inputs, listing, nsis, offline, payload, signatures, source
 from installer.places import DIST, WORK, version
 from installer.problems import BuildError
 
@@ -30,6 +30,8 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Build, and return the exit code."""
+    if list(arguments[:1]) == ["offline"]:
+        return offline.main(arguments[1:])
     options = _options(arguments)
     try:
         revision = "" if options.working_tree else source.commit()

@@ -213,6 +213,12 @@ Section "$(PROGRAM)" SecProgram
     Quit
   ${EndIf}
   RMDir /r "$INSTDIR\python.old"
+  ; For computers without a network: wheels of this version beside the set-up program come along.
+  RMDir /r "$INSTDIR\wheels"
+  ${If} ${FileExists} "$EXEDIR\wheels\*.whl"
+    CreateDirectory "$INSTDIR\wheels"
+    CopyFiles /SILENT "$EXEDIR\wheels\*.whl" "$INSTDIR\wheels"
+  ${EndIf}
   SetOutPath "$INSTDIR"
   WriteUninstaller "$INSTDIR\Uninstall.exe"
   WriteRegStr HKCU "${APP_KEY}" "InstallDir" "$INSTDIR"

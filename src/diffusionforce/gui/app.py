@@ -12,13 +12,15 @@ from types import TracebackType
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
+from diffusionforce.desktop.taskbar import set_app_id
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, theme
 from diffusionforce.gui.model import first_run, hub_token, language
 from diffusionforce.gui.model.crash_notes import CrashNotes
 from diffusionforce.gui.preferences import STEPS_SEEN_KEY, TOKEN_KEPT_KEY, Preferences
 from diffusionforce.gui.shell import Window
-from diffusionforce.runs import list_runs, runs_root
+from diffusionforce.gui.single_window import SingleWindow, come_to_front
+from diffusionforce.runs import data_dir, list_runs, runs_root
 
 SWITCH_INTERVAL_S = 0.0002
 
@@ -37,7 +39,11 @@ def main(run: Path | None = None) -> int:
     """
     started_s = time.perf_counter()
     gc.disable()
+    set_app_id()
     app = application()
+    single = SingleWindow(data_dir())
+    if not single.begin() and single.hand_over(run):
+        return 0  # It is in front now, with the run that we were given.
     preferences = Preferences()
     theme.apply(app, preferences.theme)
     theme.follow_system(app)
@@ -47,6 +53,7 @@ def main(run: Path | None = None) -> int:
     run = run or running_run()
     window = Window(preferences, place="run" if run is not None else first_place(preferences))
     sys.excepthook = _show_bug
+    single.asked.connect(lambda folder: _come_forward(window, folder))
     window.show()
     if crashed is not None:
         window.tell_crash(crashed)
@@ -62,6 +69,7 @@ def main(run: Path | None = None) -> int:
     code = app.exec()
     background.finish(2.0)
     notes.end()
+    single.end()
     if window.leaves_run:
         # Destroying a QProcess kills its process; only a hard exit lets the training go on.
         sys.stdout.flush()
@@ -98,6 +106,13 @@ def application() -> QApplication:
     # Threads that work must give the interpreter back to painting sooner than after the usual 5 ms.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     return app
+
+
+def _come_forward(window: Window, folder: str) -> None:
+    """Bring the window to the front, because the program was started again."""
+    come_to_front(window)
+    if folder:
+        window.open_run(Path(folder))
 
 
 def _show_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -20,6 +20,7 @@ from diffusionforce.gui.queue_desk import QueueDesk
 from diffusionforce.gui.report_desk import ReportDesk
 from diffusionforce.gui.rig_watch import RigWatch, Vitals
 from diffusionforce.gui.run_desk import RunDesk
+from diffusionforce.gui.run_progress import RunProgress
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
@@ -76,6 +77,7 @@ class Window(QWidget):
         self.sidebar, self.strip = Sidebar(), RigStrip()
         self.places = QStackedWidget()
         self._built: dict[str, Place] = {}
+        self.progress = RunProgress(self)
         self.system_notice = SystemNotice(self, preferences)
         self.system_notice.clicked.connect(self.show_run)
         self.notices = NoticeBar()
@@ -232,6 +234,8 @@ class Window(QWidget):
     def _show_queue(self) -> None:
         waiting = len(self.queue.runs)
         self.sidebar.set_badge("history", str(waiting) if waiting else "")
+        if "run" in self._built:
+            self.run_place.note_queue(next_waits=self.queue.starts_next)
 
     def open_run(self, path: Path) -> None:
         """Show the run in a folder; a folder that holds none is said in a banner."""
@@ -267,6 +271,7 @@ class Window(QWidget):
         self.sidebar.set_badge("run", share, tone="warn" if model.is_paused else "ok")
         self.run_place.plan.show_going(self.session.title if self.is_going() else "", is_paused=model.is_paused)
         self.show_line()
+        self.progress.show(model)
         self.setWindowTitle(strip_words.window_title(self.session.title, model))
 
     def show_line(self) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
@@ -313,3 +314,30 @@ def test_the_rows_are_german_and_their_buttons_have_room(make_window: Callable[.
         assert all(each.width() >= each.sizeHint().width() for each in buttons)
     finally:
         language.use("en")
+
+
+def test_the_question_before_a_stop_says_that_the_next_run_starts(
+    window: Window, qtbot: QtBot, long_job: Job, job: Job, fake_trainer: Callable[[str], None]
+):
+    # Symptom: a run was stopped, and another one trained in its place before anybody knew that one waited.
+    fake_trainer("slow")
+    window.start_run(renamed(long_job, "first"))
+    session, notice = window.session, window.run_place.live.notice
+    assert session is not None
+    qtbot.waitUntil(lambda: session.model.last_step is not None, timeout=WAIT_MS)
+    window.queue.add(renamed(job, "second"))
+    window.go("run")
+
+    def asked() -> str:
+        notice.ask_stop()
+        (banner,) = notice.findChildren(Banner)
+        text = banner.text.text()
+        notice._end_question()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        return text
+
+    assert "The next run of the queue starts then." in asked()
+    window.queue.hold(True)
+    assert "queue" not in asked()
+    session.end_by_force()
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)

@@ -43,6 +43,7 @@ def _run(window: "Window") -> "RunPlace":
     place.currentChanged.connect(window.show_line)
     if window.watch.report is not None:
         place.show_report(window.watch.report)
+    place.note_queue(next_waits=window.queue.starts_next)
     return place
 
 

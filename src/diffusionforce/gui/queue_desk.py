@@ -35,6 +35,11 @@ class QueueDesk(QObject):
         """The runs that wait, the next one first."""
         return self._queue.runs
 
+    @property
+    def starts_next(self) -> bool:
+        """Whether a run starts by itself as soon as another one has ended."""
+        return bool(self.runs) and not self.is_held
+
     def add(self, job: Job) -> None:
         """Append a run. A new folder among the others gets its name, the time, when the run starts."""
         if job.run_dir.parent == runs_root():
@@ -71,7 +76,7 @@ class QueueDesk(QObject):
         if outcome.kind == "not_started":
             self.is_held = True
             self.changed.emit()
-        elif not self.is_held and self.runs:
+        elif self.starts_next:
             # Not within the last words of the run that ended.
             QTimer.singleShot(0, self, self.start_next)
 

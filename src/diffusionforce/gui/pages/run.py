@@ -35,7 +35,7 @@ class RunPlace(QStackedWidget):
         self.plan = RunPlanPage(preferences, store, self.devices)
         self._store, self._ram_bytes = store, ram_bytes
         self._live: RunLivePage | None = None
-        self._compact = False
+        self._compact = self._next_waits = False
         self.addWidget(self.plan)
         self.plan.start_asked.connect(self.start_asked)
         self.plan.enqueue_asked.connect(self.enqueue_asked)
@@ -50,6 +50,7 @@ class RunPlace(QStackedWidget):
 
             self._live = RunLivePage(self._store, ram_bytes=self._ram_bytes)
             self._live.set_compact(self._compact)
+            self._live.notice.next_waits = self._next_waits
             self._live.gallery_asked.connect(self.gallery_asked)
             self._live.new_run_asked.connect(self.show_plan)
             self._live.again_asked.connect(self.start_asked)
@@ -78,6 +79,12 @@ class RunPlace(QStackedWidget):
         """Show the run that was taken last."""
         self.setCurrentWidget(self.live)
         self.live.shown()
+
+    def note_queue(self, *, next_waits: bool) -> None:
+        """Take whether a run of the queue starts as soon as the one in sight has ended."""
+        self._next_waits = next_waits
+        if self._live is not None:
+            self._live.notice.next_waits = next_waits
 
     def show_plan(self) -> None:
         """Show the plan for the next run."""

@@ -67,6 +67,8 @@ class RunNotice(QWidget):
         self._shown_trouble: Paused | Stalled | None = None
         self._offers_force = False
         self.is_asking = False
+        self.next_waits = False
+        """Whether a run of the queue starts as soon as this one has ended."""
 
     def reset(self) -> None:
         """Forget the last run."""
@@ -168,6 +170,8 @@ class RunNotice(QWidget):
         stop.clicked.connect(self._on_stop)
         keep.clicked.connect(self._end_question)
         text = f"Step {self._model.step:,} is saved first, so nothing that was learned is lost."
+        if self.next_waits:
+            text = f"{text} The next run of the queue starts then."
         self._banners.addWidget(Banner("warn", "Stop this run?", text, actions=(stop, keep)))
         self._progress.hide()
         keep.setFocus()

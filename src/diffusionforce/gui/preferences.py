@@ -12,6 +12,9 @@ MAX_RECENT = 6
 # Names of what pages write down, where others ask for it without loading the page.
 TOKEN_KEPT_KEY, STEPS_SEEN_KEY = "hub_token", "welcome"
 
+FIRST_PROFILE = "pocket-demo"
+"""Of a new run, and of everything that looks ahead to one, until somebody chooses another."""
+
 
 class Preferences:
     """Theme, geometry, and the last choices."""

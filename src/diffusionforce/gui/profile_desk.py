@@ -13,12 +13,11 @@ from diffusionforce.gui import background
 from diffusionforce.gui.model import profile_shelf
 from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import Imported, ShelfItem
-from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.preferences import FIRST_PROFILE, Preferences
 from diffusionforce.job import write_whole
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-FIRST = "pocket-demo"
 KEEP_MS = 800
 
 
@@ -42,7 +41,7 @@ class ProfileDesk(QObject):
         super().__init__(parent)
         self._preferences = preferences
         self.items: tuple[ShelfItem, ...] = ()
-        self._wanted = preferences.text("profiles/open") or FIRST
+        self._wanted = preferences.text("profiles/open") or FIRST_PROFILE
         self._drafts: dict[str, ProfileDraft] = {}
         self._file = preferences.path.with_name("drafts.json")
         # Texts that an earlier window did not save, until there is a draft that takes them.
@@ -56,7 +55,8 @@ class ProfileDesk(QObject):
     def wanted(self) -> str:
         """Name of the profile to show: the one that was asked for, or one that there is."""
         known = [item.name for item in self.items]
-        return next((name for name in (self._wanted, FIRST) if name in known), known[0] if known else self._wanted)
+        there = (name for name in (self._wanted, FIRST_PROFILE) if name in known)
+        return next(there, known[0] if known else self._wanted)
 
     def want(self, name: str) -> None:
         """Ask for a profile, which may not have been read yet."""

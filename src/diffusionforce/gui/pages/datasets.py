@@ -26,7 +26,7 @@ from diffusionforce.gui.pages.datasets_list import DatasetList
 from diffusionforce.gui.pages.datasets_trigger import TriggerPanel
 from diffusionforce.gui.pages.page import Page
 from diffusionforce.gui.pictures import PictureStore
-from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.preferences import FIRST_PROFILE, Preferences
 from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.layout import add, clear, column, holder
@@ -131,7 +131,8 @@ class DatasetsPage(Page):
         self.list.show_choice(self.desk.choice)
 
     def _look_through_profile(self) -> None:
-        self.desk.use_profile(self._preferences.profile)
+        # Without a choice, through the profile that a new run begins with.
+        self.desk.use_profile(self._preferences.profile or FIRST_PROFILE)
         self.inspector.seen.offer_sizes(self.desk.view.size)
 
     def choose(self, choice: str) -> None:

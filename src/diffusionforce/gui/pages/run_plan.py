@@ -24,7 +24,7 @@ from diffusionforce.gui.pages.run_plan_cards import ChecksCard, EventsCard, Pict
 from diffusionforce.gui.pages.run_plan_notices import PlanNotices
 from diffusionforce.gui.pages.run_ways import WaysCard
 from diffusionforce.gui.pictures import PictureStore
-from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.preferences import FIRST_PROFILE, Preferences
 from diffusionforce.gui.readiness_desk import ReadinessDesk
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.layout import column, holder, row, scrolling
@@ -95,7 +95,7 @@ class RunPlanPage(Page):
         last = preferences.dataset
         if last and (last.startswith("demo:") or Path(last).is_dir()):
             self.plan.choose_dataset(last)
-        self.choose_profile(preferences.profile or "pocket-demo")
+        self.choose_profile(preferences.profile or FIRST_PROFILE)
 
     def _build(self) -> None:
         left = column(self.forecast, self.events, self.pictures, None, gap=14)

@@ -106,8 +106,8 @@ class RunView:
                 self._print(f"Warning: {message.sentence} {message.hint}".rstrip(), style="yellow")
             case Stalled():
                 self._print(f"{message.sentence} {message.hint}".rstrip(), style="yellow")
-            case Paused() if message.sentence:
-                self._print(f"Paused: {message.sentence} {message.hint}".rstrip(), style="yellow")
+            case Paused():
+                self._show_pause(message)
             case _:
                 pass
 
@@ -120,6 +120,16 @@ class RunView:
     def _set_status(self, words: str) -> None:
         if not self._is_stopping:
             self._status = words
+
+    def _show_pause(self, pause: Paused) -> None:
+        """Say that the run waits, and why, and that it goes on: a window may have asked for it."""
+        if not pause.paused:
+            self._set_status("Training")
+            self._print(f"Going on after step {pause.step}.")
+            return
+        self._set_status("Paused")
+        why = f"{pause.sentence} {pause.hint}".strip() or "it was asked to wait, and goes on when it is asked to."
+        self._print(f"Paused after step {pause.step}: {why}", style="yellow")
 
     def _show_plan(self, plan: Planned) -> None:
         self._print(f"Trained as {plan.words}, mode {plan.mode}.")

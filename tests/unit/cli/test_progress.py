@@ -17,6 +17,7 @@ from diffusionforce.wire import (
     HeldOut,
     Hello,
     Message,
+    Paused,
     Placed,
     Planned,
     PlannedDevice,
@@ -144,3 +145,17 @@ def test_plan_and_comparison_are_told(tmp_path: Path):
         "Plan anew.",
     ):
         assert f"{line}\n" in text
+
+
+def test_a_pause_that_a_window_asked_for_is_said(tmp_path: Path):
+    # Symptom: paused from a window for eight minutes, the run in the terminal said nothing.
+    output = io.StringIO()
+    with RunView(small_job(tmp_path), console=Console(file=output, width=200)) as view:
+        view.show(Paused(paused=True, step=7))
+        view.show(Paused(paused=False, step=7))
+        view.show(Paused(paused=True, step=9, sentence="There is no room.", hint="Make some."))
+    assert output.getvalue().splitlines() == [
+        "Paused after step 7: it was asked to wait, and goes on when it is asked to.",
+        "Going on after step 7.",
+        "Paused after step 9: There is no room. Make some.",
+    ]

@@ -48,7 +48,7 @@ def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
     (run,) = history.read_history(tmp_path / "runs")
     assert run.picture == folder.root / "samples" / "z.mp4"
     assert run.can_resume
-    assert [history.state_words(state) for state in run.states] == ["Resume from step 100"]
+    assert [history.state_words(state) for state in run.states] == ["Continue from step 100"]
     assert run.facts() == "step 120 of 300"
     assert (run.name, run.dataset) == ("Pocket demo · loranne", "loranne")
     assert run.settings == "rank 16 · 256 px · 300 steps"

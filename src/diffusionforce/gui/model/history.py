@@ -209,7 +209,7 @@ def delete_words(run: PastRun) -> str:
 
 def state_words(state: SavedState) -> str:
     """Return what a checkpoint is called: by its step."""
-    return f"Resume from step {state.step:,}"
+    return f"Continue from step {state.step:,}"
 
 
 def when(iso: str) -> str:

@@ -313,7 +313,7 @@ class HistoryPage(Page):
         line.chosen.setChecked(root in self._chosen)
         line.chosen.toggled.connect(lambda on: self._choose(root, on))
         if run.can_resume:
-            line.add_button(noted("Resume"), "", title, lambda: self._resume(run, run.states[0].path))
+            line.add_button(noted("Continue"), "", title, lambda: self._resume(run, run.states[0].path))
         line.add_button(noted("Open"), "", title, lambda: self.open_asked.emit(root))
         gallery = line.add_button(noted("Gallery"), "", title, lambda: self.gallery_asked.emit(root))
         gallery.allow(run.picture is not None, reason="This run has no previews.")

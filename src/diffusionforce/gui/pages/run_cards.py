@@ -152,5 +152,7 @@ class PreviewsCard(Card):
             root: Its folder.
         """
         step, latest = model.samples.latest(root)
+        if not latest and model.samples.pending_step is not None:
+            step, latest = model.samples.pending_step, [None] * len(model.samples.rows)
         self._grid.show_paths(latest)
         self._step.set_text(("before training" if step == 0 else f"step {step:,}") if latest else "")

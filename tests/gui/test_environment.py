@@ -72,7 +72,7 @@ def test_the_way_leads_from_a_plan_over_the_set_up_to_a_plan_that_can_start(open
     window.plan_run()
     plan = window.run_place.plan
     assert not plan.start.isEnabled()
-    assert plan.standing.reason.startswith("No training environment yet")
+    assert plan.standing.reason.startswith("The environment is not ready")
     lead = next(button for button in plan.notices.findChildren(QPushButton) if button.accessibleName() == "Set it up")
     click(qtbot, lead)
     assert window.places.currentWidget() is page

@@ -164,7 +164,7 @@ class _Action:
         )
 
     def _look(self, outcome: str) -> EnvironmentStatus:
-        return verification.look(self._application).model_copy(update={"outcome": outcome})
+        return verification.look().model_copy(update={"outcome": outcome})
 
     def _report(self, record: EnvironmentProgress | EnvironmentLine) -> None:
         if self._log is not None:

@@ -1,17 +1,14 @@
 """Where the parts of the application are: what is installed, the program that installs it, the engine's archive."""
 
-import os
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from diffusionforce.errors import SetupError
-from diffusionforce.job import shipped_dir
+from diffusionforce.wire.interpreter import UV_NAME, application_dir, code_dir, locks_dir
 
-ROOT_VARIABLE = "DIFFUSIONFORCE_APP"
 ENGINE_ARCHIVE = Path("engine") / "musubi-tuner.zip"
-_UV = "uv.exe" if sys.platform == "win32" else "uv"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,16 +18,12 @@ class Application:
     Attributes:
         root: Its folder; in a source checkout its top folder.
         code: The folder that holds the package `diffusionforce`.
+        locks: The folder of the lock files.
     """
 
     root: Path
     code: Path
-
-    @property
-    def locks(self) -> Path:
-        """The folder of the lock files."""
-        beside = self.root / "locks"
-        return beside if (beside / "torch.txt").is_file() else shipped_dir("locks")
+    locks: Path
 
     @property
     def wheels(self) -> Path | None:
@@ -50,7 +43,7 @@ class Application:
         Raises:
             SetupError: There is none.
         """
-        for place in (self.root / _UV, Path(sys.executable).with_name(_UV)):
+        for place in (self.root / UV_NAME, Path(sys.executable).with_name(UV_NAME)):
             if place.is_file():
                 return place
         found = shutil.which("uv")
@@ -64,9 +57,4 @@ class Application:
 
 def find_application() -> Application:
     """Return the application that is running."""
-    code = Path(__file__).resolve().parents[2]
-    named = os.environ.get(ROOT_VARIABLE)
-    if named:
-        return Application(root=Path(named).absolute(), code=code)
-    above_python = Path(sys.base_prefix).absolute().parent
-    return Application(root=above_python if (above_python / _UV).is_file() else code.parent, code=code)
+    return Application(root=application_dir(), code=code_dir(), locks=locks_dir())

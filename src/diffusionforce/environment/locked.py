@@ -4,7 +4,6 @@ The files are those that a source checkout is set up from (`tools/lock.py` makes
 comes first, with the libraries it needs held to their pins, then all else with hashes.
 """
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +40,6 @@ class Locked:
     def constraints(self) -> str:
         """The pins alone, for whoever resolves something beside them."""
         return "".join(f"{pin}\n" for pin in blocks_of(self.requirements))
-
-    @property
-    def fingerprint(self) -> str:
-        """A text that changes when anything of it does."""
-        parts = (*self.built, self.requirements, *self.imports)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def read_locks(folder: Path) -> Locked:

@@ -1,14 +1,12 @@
 """The stamp of an environment: what it was made of, written once all of it is there."""
 
-import platform
-import sys
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from diffusionforce.environment.plan import Plan
 from diffusionforce.job import write_whole
-from diffusionforce.wire.interpreter import STAMP_NAME
+from diffusionforce.wire.interpreter import STAMP_NAME, ingredients
 
 UNFINISHED_NAME = "diffusionforce-unfinished.json"
 """Lies in an environment that is being built: what it is built of, so that a later attempt knows whether to go on."""
@@ -19,14 +17,12 @@ class Ingredients(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    fingerprint: str
-    """Of the lock files."""
     backend: str
+    fingerprint: str
     python_version: str
     base: str
-    """The folder of the Python that it was made of, which its own refers to."""
     code: str
-    """The folder of our own code, which its path file refers to."""
+    """See `wire.interpreter.ingredients` for the last four."""
 
 
 class Stamp(Ingredients):
@@ -39,13 +35,7 @@ class Stamp(Ingredients):
 
 def ingredients_of(plan: Plan) -> Ingredients:
     """Return what the environment of a plan is made of."""
-    return Ingredients(
-        fingerprint=plan.locked.fingerprint,
-        backend=plan.backend,
-        python_version=platform.python_version(),
-        base=sys.base_prefix,
-        code=str(plan.application.code),
-    )
+    return Ingredients(backend=plan.backend, **ingredients())
 
 
 def is_same(one: Ingredients | None, other: Ingredients) -> bool:

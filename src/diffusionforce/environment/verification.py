@@ -1,7 +1,5 @@
 """How the environment stands: what its stamp says, against the application that asks, and against what is there."""
 
-import platform
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,25 +9,22 @@ from diffusionforce.environment.locked import read_locks
 from diffusionforce.environment.stamp import Stamp, read_stamp
 from diffusionforce.errors import SetupError
 from diffusionforce.wire.environment import EnvironmentLine, EnvironmentProgress, EnvironmentState, EnvironmentStatus
-from diffusionforce.wire.interpreter import environment_dir, venv_python
+from diffusionforce.wire.interpreter import environment_dir, ingredients, venv_python
 
 _MOST_NAMED = 5
 
 
-def look(application: Application) -> EnvironmentStatus:
+def look() -> EnvironmentStatus:
     """Return how the environment stands by its stamp; takes no time.
 
-    Args:
-        application: Whose environment it is.
-
     Raises:
-        UserError: There is no data folder, or the lock files cannot be read.
+        UserError: There is no data folder.
     """
     folder = environment_dir()
     stamp = read_stamp(folder)
     if stamp is None:
         return EnvironmentStatus(state="unfinished" if folder.is_dir() else "missing", folder=str(folder))
-    state, problems = _against(stamp, application, folder)
+    state, problems = _against(stamp, folder)
     return _status(stamp, state=state, problems=problems, folder=folder)
 
 
@@ -50,7 +45,7 @@ def verify(
         UserError: There is no data folder, or the lock files cannot be read.
         process.Cancelled: `is_cancelled` said yes.
     """
-    quick = look(application)
+    quick = look()
     folder, stamp = environment_dir(), read_stamp(environment_dir())
     if quick.state != "ready" or stamp is None:
         return quick
@@ -64,15 +59,16 @@ def verify(
     return _status(stamp, state="damaged" if problems else "ready", problems=problems, folder=folder)
 
 
-def _against(stamp: Stamp, application: Application, folder: Path) -> tuple[EnvironmentState, tuple[str, ...]]:
+def _against(stamp: Stamp, folder: Path) -> tuple[EnvironmentState, tuple[str, ...]]:
     """Compare a stamp with the application that asks."""
     if not venv_python(folder).exists():
         return "damaged", ("Its Python is missing.",)
-    if stamp.code != str(application.code) or stamp.base != sys.base_prefix:
+    wanted = ingredients()
+    if stamp.code != wanted["code"] or stamp.base != wanted["base"]:
         return "moved", ("It was made for a DiffusionForce that was in another place.",)
-    if stamp.python_version != platform.python_version():
+    if stamp.python_version != wanted["python_version"]:
         return "outdated", (f"It was made with Python {stamp.python_version}.",)
-    if stamp.fingerprint != read_locks(application.locks).fingerprint:
+    if stamp.fingerprint != wanted["fingerprint"]:
         return "outdated", ("This DiffusionForce needs other versions of libraries.",)
     return "ready", ()
 

@@ -188,7 +188,7 @@ class EnvironmentDesk(QObject):
 
 def _found(backend: str, wheels: Path | None) -> tuple[EnvironmentStatus, EnvironmentPlan | UserError]:
     application = find_application()
-    status = look(application)
+    status = look()
     try:
         return status, plan_environment(application, cards=read_cards(), backend=backend, wheels=wheels).told()
     except UserError as problem:

@@ -5,19 +5,75 @@ a Python without it: there the training environment has its own (`diffusionforce
 our code by a path file. While that is not there, children that need no PyTorch, like the check of a dataset, still run
 under our own Python.
 
-A stamp, written last, says that the environment is whole; without it nothing in there is trusted.
+A stamp, written last, says that the environment is whole, and what it was made of. Without it, or where that is not
+what this application would make it of, nothing in there is used.
 """
 
+import hashlib
 import importlib.util
+import json
+import os
+import platform
 import sys
 from pathlib import Path
 
 from diffusionforce.errors import SetupError, UserError
-from diffusionforce.job import data_dir
+from diffusionforce.job import data_dir, shipped_dir
+
+ROOT_VARIABLE = "DIFFUSIONFORCE_APP"
+LOCK_FILES = ("torch.txt", "torchvision.txt", "runtime.txt", "musubi.txt", "imports.txt")
+UV_NAME = "uv.exe" if sys.platform == "win32" else "uv"
 
 STAMP_NAME = "diffusionforce-environment.json"
 """In the folder of the environment; the last thing that is written, and the first that goes."""
 SET_UP_HINT = "Open Settings, Training environment; or run: diffusionforce env create"
+
+
+def application_dir() -> Path:
+    """Return the folder of the application; in a source checkout its top folder."""
+    named = os.environ.get(ROOT_VARIABLE)
+    if named:
+        return Path(named).absolute()
+    above_python = Path(sys.base_prefix).absolute().parent
+    return above_python if (above_python / UV_NAME).is_file() else code_dir().parent
+
+
+def code_dir() -> Path:
+    """Return the folder that holds the package `diffusionforce`."""
+    return Path(__file__).resolve().parents[2]
+
+
+def locks_dir() -> Path:
+    """Return the folder of the lock files, which say what an environment is made of."""
+    beside = application_dir() / "locks"
+    return beside if (beside / "torch.txt").is_file() else shipped_dir("locks")
+
+
+def ingredients() -> dict[str, str]:
+    """Return what this application makes an environment of, apart from the build of PyTorch.
+
+    `fingerprint` is of the lock files, `base` the folder of the Python that its own refers to, `code` that of our code,
+    which its path file refers to.
+    """
+    digest, folder = hashlib.sha256(), locks_dir()
+    for name in LOCK_FILES:
+        path = folder / name
+        digest.update((path.read_bytes() if path.is_file() else b"") + b"\0")
+    return {
+        "fingerprint": digest.hexdigest(),
+        "python_version": platform.python_version(),
+        "base": sys.base_prefix,
+        "code": str(code_dir()),
+    }
+
+
+def is_environment_ready() -> bool:
+    """Return whether the environment is whole, and made of what this application makes it of."""
+    try:
+        stamp = json.loads((environment_dir() / STAMP_NAME).read_bytes())
+        return all(stamp.get(name) == value for name, value in ingredients().items())
+    except (OSError, ValueError, AttributeError, UserError):
+        return False
 
 
 def environment_dir() -> Path:
@@ -49,19 +105,13 @@ def own_python() -> str:
 
 
 def child_python() -> str:
-    """Return the Python for children: our own where it has PyTorch, else the environment's once that is whole."""
-    if has_torch():
-        return own_python()
-    try:
-        folder = environment_dir()
-    except UserError:
-        return own_python()
-    return str(venv_python(folder)) if (folder / STAMP_NAME).is_file() else own_python()
+    """Return the Python for children: our own where it has PyTorch, else the environment's once that is ready."""
+    return own_python() if has_torch() or not is_environment_ready() else str(venv_python(environment_dir()))
 
 
 def is_environment_needed() -> bool:
     """Return whether nothing can be trained until the environment is built."""
-    return not has_torch() and child_python() == own_python()
+    return not has_torch() and not is_environment_ready()
 
 
 def is_from_checkout() -> bool:

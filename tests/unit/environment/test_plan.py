@@ -1,5 +1,6 @@
 """Plans, lock files, places and the choice of a Python for children."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -52,9 +53,10 @@ def test_every_module_that_has_to_load_is_there_or_pinned() -> None:
 
 
 def test_another_pin_is_another_fingerprint(app: Application) -> None:
-    before = read_locks(app.locks).fingerprint
+    before = interpreter.ingredients()
     (app.locks / "torch.txt").write_text("torch==9.2.0\n", encoding="utf-8")
-    assert read_locks(app.locks).fingerprint != before
+    after = interpreter.ingredients()
+    assert {name for name in before if before[name] != after[name]} == {"fingerprint"}
 
 
 def test_lock_files_that_are_not_there_are_said(tmp_path: Path) -> None:
@@ -126,7 +128,7 @@ def test_without_uv_the_setup_is_to_be_run_again(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(application.shutil, "which", lambda _name: None)
     with pytest.raises(SetupError, match="uv, which builds the environment, is not in") as caught:
-        Application(root=tmp_path, code=tmp_path).uv()
+        Application(root=tmp_path, code=tmp_path, locks=tmp_path).uv()
     assert "Run the setup" in caught.value.hint
 
 
@@ -145,9 +147,9 @@ def test_a_stamp_is_for_exactly_what_it_was_made_of(tmp_path: Path) -> None:
 
 
 def test_an_environment_that_was_never_built_is_missing(app: Application) -> None:
-    assert look(app).state == "missing"
+    assert look().state == "missing"
     interpreter.environment_dir().mkdir(parents=True)
-    assert look(app).state == "unfinished"
+    assert look().state == "unfinished"
 
 
 def test_children_run_in_the_environment_only_where_we_have_no_torch_and_it_is_whole(
@@ -160,7 +162,12 @@ def test_children_run_in_the_environment_only_where_we_have_no_torch_and_it_is_w
     assert interpreter.is_environment_needed()
     folder = interpreter.environment_dir()
     folder.mkdir(parents=True)
-    (folder / interpreter.STAMP_NAME).touch()
+    stamp = folder / interpreter.STAMP_NAME
+    for other in ("", "[]", json.dumps(interpreter.ingredients() | {"code": "/elsewhere"})):
+        stamp.write_text(other, encoding="utf-8")
+        assert interpreter.child_python() == sys.executable
+        assert interpreter.is_environment_needed()
+    stamp.write_text(json.dumps(interpreter.ingredients() | {"backend": "cpu"}), encoding="utf-8")
     python = str(interpreter.venv_python(folder))
     assert child.module_command("a.b", "c")[0] == python
     assert child.module_command("a.b", "c")[1:] == ["-P", "-X", "utf8", "-X", "faulthandler", "-m", "a.b", "c"]

@@ -78,7 +78,7 @@ def _environment_checks(plan: Plan) -> list[Check]:
     if not plan.needs_environment:
         return []
     hint = "It holds PyTorch, and is set up once."
-    return [Check(tone="err", text="No training environment yet", hint=hint)]
+    return [Check(tone="err", text="The environment is not ready", hint=hint)]
 
 
 def _engine_check(plan: Plan) -> Check:

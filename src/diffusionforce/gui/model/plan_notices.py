@@ -38,8 +38,8 @@ def notices(plan: Plan) -> list[PlanNotice]:
     problem, refusal, forecast = plan.dataset_problem, plan.refusal(), plan.memory.current
     found: list[PlanNotice] = []
     if plan.needs_environment:
-        title = "The training environment is not set up yet"
-        text = "Training needs PyTorch and some libraries, which are brought once."
+        title = "The training environment is not ready"
+        text = "Training needs PyTorch and some libraries. What is missing is brought once."
         found.append(PlanNotice(tone="info", title=title, text=text, leads_to="environment"))
     if refusal is not None and refusal is plan.readiness.problem:
         view = plan.readiness

@@ -63,7 +63,8 @@ def install(check: Check) -> None:
     check.expect(len(links) == 2, f"{len(links)} links, in the Start menu and on the desktop")
     values = prefix.registry(UNINSTALL_KEY)
     check.expect(values.get("DisplayVersion") == version(), f"registered as version {values.get('DisplayVersion')}")
-    check.expect(USER in values.get("InstallLocation", ""), f"installed in {values.get('InstallLocation')}")
+    place = values.get("InstallLocation", "").partition("AppData")[2]  # `reg` cannot print the user's name.
+    check.expect(place == "\\Local\\Programs\\DiffusionForce", f"installed in AppData{place} of the user")
     prefix.prepare_program()
 
 

@@ -97,10 +97,20 @@ def start(check: Check) -> None:
     uninstaller = prefix.program_folder / "Uninstall.exe"
     refused = prefix.run(uninstaller, "/S", f"_?={windows_path(prefix, prefix.program_folder)}")
     expect_refusal(check, "uninstalling while it is open", refused, REFUSED_RUNNING)
-    prefix.run("taskkill", "/IM", "pythonw.exe")
+    close_window(check, process)
+    started_s = time.monotonic()
+    process = prefix.start(program)
+    seen = wait_for(lambda: bool(window_ids(prefix)), limit_s=120)
+    check.expect(seen, f"the window is there after {time.monotonic() - started_s:.1f} s, its second start")
+    close_window(check, process)
+
+
+def close_window(check: Check, process: subprocess.Popen[str]) -> None:
+    """Ask the window to close."""
+    check.prefix.run("taskkill", "/IM", "pythonw.exe")
     closed = wait_for(lambda: process.poll() is not None, limit_s=30)
     check.expect(closed, f"it closes when asked to, and the launcher ends with code {process.poll()}")
-    prefix.end_programs()
+    check.prefix.end_programs()
 
 
 def expect_refusal(check: Check, what: str, ended: Ended, code: int) -> None:
@@ -150,6 +160,19 @@ def train_in_window(check: Check) -> None:
     )
     for sample in samples[-2:]:
         shutil.copy(sample, check.out / f"sample-{sample.name}")
+
+
+def self_test(check: Check) -> None:
+    """Let the program test itself, by the launcher as a tester would call it."""
+    prefix = check.prefix
+    ended = prefix.run(prefix.program_folder / "DiffusionForce.exe", "--selftest", limit_s=1800)
+    report = prefix.data_folder / "selftest.txt"
+    text = report.read_text(encoding="utf-8") if report.is_file() else "no report"
+    for line in text.splitlines():
+        check.say(f"         {line}")
+    check.expect(ended.code == 0 and report.is_file(), f"the self-test: code {ended.code}, {ended.seconds:.0f} s")
+    if report.is_file():
+        shutil.copy(report, check.out)
 
 
 def upgrade(check: Check) -> None:
@@ -235,6 +258,7 @@ STEPS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("small disk", refuse_small_disk),
     ("command line", use_command_line),
     ("train in the window", train_in_window),
+    ("self-test", self_test),
     ("upgrade", upgrade),
     ("repair", repair),
     ("message", say_what_is_missing),

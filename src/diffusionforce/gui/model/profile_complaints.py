@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import figures, tr
 from diffusionforce.gui.model.profile_texts import fields_by_name
 from diffusionforce.gui.model.setting_fields import SettingField
 from diffusionforce.gui.model.setting_words import WORDS
@@ -49,7 +49,7 @@ def _words_of(field: SettingField, problem: ErrorDetails) -> str:
         step, value = int(context["multiple_of"]), problem["input"]
         lower = int(value) // step * step
         said = tr("Not a multiple of {step}: take {lower} or {upper}")
-        return said.format(step=step, lower=f"{lower:,}", upper=f"{lower + step:,}")
+        return said.format(step=step, lower=figures(f"{lower:,}"), upper=figures(f"{lower + step:,}"))
     if kind == "string_too_short" or kind == "too_short":
         return tr("This cannot be empty")
     if kind == "string_too_long":

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from diffusionforce.gui.model import words
-from diffusionforce.gui.model.language import noted
+from diffusionforce.gui.model.language import figures, noted, tr
 from diffusionforce.rig import Card, Finding, Reading, RigReport, link_bytes_per_s, speed_of
 from diffusionforce.wire.speed import DeviceSpeed, SpeedTest
 
 MAX_PROCESSES = 3
 NOTHING = "–"
+DRIVER = noted("Driver")
+"""Its number is a version, which no language writes otherwise."""
 
 
 def short_name(name: str) -> str:
@@ -64,11 +66,12 @@ def relative_speed(card: Card, cards: Sequence[Card], test: SpeedTest | None) ->
 
 def card_facts(card: Card, cards: Sequence[Card], test: SpeedTest | None) -> list[tuple[str, str]]:
     """Return the facts of a card that stay, in two columns."""
+    screens = {True: noted("attached"), False: noted("not attached"), None: NOTHING}
     return [
         ("Link", link(card)),
-        (noted("Display"), {True: noted("attached"), False: noted("none"), None: NOTHING}[card.display_attached]),
+        (noted("Display"), screens[card.display_attached]),
         ("Speed", relative_speed(card, cards, test)),
-        ("Driver", card.driver_version or NOTHING),
+        (DRIVER, card.driver_version or NOTHING),
         ("Power cap", f"{card.power_limit_w:.0f} W" if card.power_limit_w is not None else NOTHING),
     ]
 
@@ -145,7 +148,10 @@ def _link_line(card: Card, speed: DeviceSpeed | None, share: float) -> LinkLine:
     narrow = bool(card.pcie_width and card.pcie_width_max and card.pcie_width < card.pcie_width_max)
     could = f"card could do × {card.pcie_width_max}" if narrow else ""
     best = link_bytes_per_s(card)
-    measured = f" · {rate / 1e9:.1f} GB/s" if rate else f" · up to {best / 1e9:.0f} GB/s" if best else ""
+    # Only the speed: the generation of a slot is written the same in every language.
+    at_best = tr("up to {rate} GB/s").format(rate=f"{best / 1e9:.0f}") if best else ""
+    told = figures(f"{rate / 1e9:.1f} GB/s") if rate else at_best
+    measured = f" · {told}" if told else ""
     return LinkLine(
         index=card.index,
         name=short_name(card.name),

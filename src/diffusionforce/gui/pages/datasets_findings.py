@@ -73,7 +73,8 @@ class FindingsCard(Card):
         self._few_words.set_text(few.format(number=fewest))
         self._unchecked.setVisible(not busy and not desk.table.is_checked)
         self.title.set_text("Checking the files" if busy else "Check before training")
-        self.note.set_text(" " if busy or self._is_compact else tr(self._note()))
+        # Where there are findings, their numbers say it all, and need the room.
+        self.note.set_text(" " if busy or self._is_compact or self._lines else tr(self._note()))
         self.bar.show_share(0)
         counts = desk.table.counts()
         for chip, group in zip(self._chips, GROUPS, strict=True):

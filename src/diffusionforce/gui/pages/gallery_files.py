@@ -77,7 +77,7 @@ class LoraBox(QFrame):
         clear(self._status)
         for name, value in lora_words.about(info):
             label = Label(name, "small")
-            label.setFixedWidth(52)
+            label.setFixedWidth(62)
             self._status.addLayout(row(label, (Elided(tr(value), "small"), 1)))
         tone, text = lora_words.comfy_verdict(info)
         self._status.addLayout(row(Icon(tone, tone, 14), (Label(text, "small", wrap=True), 1), gap=6))

@@ -10,6 +10,7 @@ from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clip_player import ClipPlayer
 from diffusionforce.gui.clips import ClipStore, is_clip
 from diffusionforce.gui.model.favourites import Favourites
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.sample_cell import paint_badge
@@ -24,8 +25,8 @@ _MOVES = {
     Qt.Key.Key_Down: (1, 0),
 }
 _BACK = {Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter}
-KEYS = "← → steps · ↑ ↓ prompts · F favourite · F11 whole screen · Esc back"
-CLIP_KEYS = "← → steps · ↑ ↓ prompts · Space play · , . frames · F favourite · F11 whole screen · Esc back"
+KEYS = noted("← → steps · ↑ ↓ prompts · F favourite · F11 whole screen · Esc back")
+CLIP_KEYS = noted("← → steps · ↑ ↓ prompts · Space play · , . frames · F favourite · F11 whole screen · Esc back")
 
 
 class LargeView(QWidget):
@@ -81,10 +82,10 @@ class LargeView(QWidget):
         self._paint_picture(painter, QRectF(self.rect()).adjusted(0, 0, 0, -FOOT_PX), path)
         foot = QRectF(0, self.height() - FOOT_PX + 10, self.width(), 20)
         seed = f", seed {row.seed}" if row.seed is not None else ""
-        title = f"{step_words(step)} · {row.prompt}{seed}"
+        title = f"{tr(step_words(step))} · {row.prompt}{seed}"
         paint.text(painter, foot, title, font=theme.font(13, 600), colour="text", align=paint.CENTRE)
         keys = CLIP_KEYS if path is not None and is_clip(path) else KEYS
-        paint.text(painter, foot.translated(0, 20), keys, font=theme.font(12), colour="text3", align=paint.CENTRE)
+        paint.text(painter, foot.translated(0, 20), tr(keys), font=theme.font(12), colour="text3", align=paint.CENTRE)
         painter.end()
 
     def _paint_picture(self, painter: paint.QPainter, area: QRectF, path: Path | None) -> None:
@@ -93,8 +94,9 @@ class LargeView(QWidget):
             picture = self._player.frame(path) or self._store.get(path, edge_px=EDGE_PX)
         if picture is None:
             broken = path is not None and self._store.is_broken(path, edge_px=EDGE_PX)
-            words = "Not drawn yet" if path is None else "The file is gone" if broken else "Reading the picture"
-            paint.text(painter, area, words, font=theme.font(13), colour="text3", align=paint.CENTRE)
+            gone = noted("The file is gone") if broken else noted("Reading the picture")
+            words = noted("Not drawn yet") if path is None else gone
+            paint.text(painter, area, tr(words), font=theme.font(13), colour="text3", align=paint.CENTRE)
             return
         frame = paint.contained(area, picture.width(), picture.height())
         painter.setClipPath(paint.rounded(frame, 8))

@@ -145,9 +145,9 @@ class RigPage(Page):
         clear(self._advice)
         self._advice.addWidget(self._advice_card(report, findings))
         processor = report.machine.processor.partition(" w/")[0] or report.machine.system
-        memory = f"{words.round_size(report.machine.ram_total_bytes)} RAM · "
+        memory = f"{words.round_size(report.machine.ram_total_bytes)} RAM"
         free = f"{words.size(report.machine.ram_available_bytes)} free"
-        self.map.show_lines((processor, memory + free), rig_words.link_lines(report, self.test))
+        self.map.show_lines((processor, " · ".join((memory, free))), rig_words.link_lines(report, self.test))
         self._map_card.setVisible(bool(report.cards))
         self._fit_speed()
         self.speed.show_test(self.test, report.cards)

@@ -41,7 +41,10 @@ class GraphicsCardView(Card):
         self._show(card.used_bytes, card.total_bytes, rig_words.temperature(card))
 
     def _facts(self, cards: Sequence[GraphicsCard], test: SpeedTest | None) -> QGridLayout:
-        facts = [(name, Elided(tr(value))) for name, value in rig_words.card_facts(self._card, cards, test)]
+        facts = [
+            (name, Elided(value if name == rig_words.DRIVER else tr(value)))
+            for name, value in rig_words.card_facts(self._card, cards, test)
+        ]
         return fact_grid([("Memory", self.memory), *facts[:3], ("Temp", self.temperature), *facts[3:]])
 
     def show_reading(self, reading: Reading) -> None:

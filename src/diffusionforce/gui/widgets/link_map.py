@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.rig_words import LinkLine
 
 ROW_PX, GAP_PX, BOX_PX, RADIUS_PX = 62, 16, 170, 10
@@ -52,13 +53,13 @@ class LinkMap(QWidget):
         below = QRectF(left + 6, middle + thick / 2 + 4, box.left() - left - 12, 16)
         paint.text(painter, above, line.above, font=theme.font(12, 600), colour="text", align=paint.CENTRE)
         ink = "warn" if line.warns else "text3"
-        paint.text(painter, below, line.below, font=theme.font(11), colour=ink, align=paint.CENTRE)
+        paint.text(painter, below, tr(line.below), font=theme.font(11), colour=ink, align=paint.CENTRE)
         self._box(painter, box, colour, line.name, line.place)
 
     def _box(self, painter: QPainter, box: QRectF, edge: str, title: str, note: str) -> None:
         paint.box(painter, box, radius=RADIUS_PX, fill="raised", line=edge, line_px=1.5)
         middle = box.center().y()
         upper = QRectF(box.left() + 8, middle - 19, box.width() - 16, 19)
-        paint.text(painter, upper, title, font=theme.font(13, 600), colour="text", align=paint.CENTRE)
+        paint.text(painter, upper, tr(title), font=theme.font(13, 600), colour="text", align=paint.CENTRE)
         lower = QRectF(box.left() + 8, middle + 1, box.width() - 16, 17)
-        paint.text(painter, lower, note, font=theme.font(11), colour="text2", align=paint.CENTRE)
+        paint.text(painter, lower, tr(note), font=theme.font(11), colour="text2", align=paint.CENTRE)

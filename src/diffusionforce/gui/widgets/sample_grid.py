@@ -220,11 +220,12 @@ class SampleGrid(PaintedArea):
             rest = QRectF(left, 0, area.right() - left, HEADER_PX - 6)
             if step == self._table.pending_step:
                 number, total = self._table.progress(step)
-                paint.text(painter, rest, f"{number} of {total}", font=theme.font(12), colour="text3")
+                paint.text(painter, rest, tr(f"{number} of {total}"), font=theme.font(12), colour="text3")
             elif done and step == done[-1] and len(done) > 1 and rest.width() > 50:
-                tag = QRectF(left, 2, paint.text_width("newest", theme.font(11, 600)) + 14, 19)
+                newest = tr("newest")
+                tag = QRectF(left, 2, paint.text_width(newest, theme.font(11, 600)) + 14, 19)
                 paint.box(painter, tag, radius=4, fill="accent_bg")
-                paint.text(painter, tag, "newest", font=theme.font(11, 600), colour="text", align=paint.CENTRE)
+                paint.text(painter, tag, newest, font=theme.font(11, 600), colour="text", align=paint.CENTRE)
         painter.restore()
 
     def _cell_at(self, event: QMouseEvent) -> Cell | None:

@@ -11,7 +11,7 @@ from diffusionforce.gui import paint, theme
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.language import tr
 
-ROW_PX, NAME_PX, NOTE_PX = 40, 118, 190
+ROW_PX, NAME_PX, NOTE_PX = 40, 118, 216
 
 
 class ShapeBars(QWidget):

@@ -62,7 +62,7 @@ class Timeline(QWidget):
             colour = pale if span.op == "F" else QColor(fill)
             box = QRectF(left, lane.top(), width, lane.height())
             painter.fillPath(paint.rounded(box, min(3.0, width / 2)), colour)
-            words = tr(f"Fwd {span.microbatch + 1}" if span.op == "F" else f"Back {span.microbatch + 1}")
+            words = f"{tr('Fwd') if span.op == 'F' else tr('Bwd')} {span.microbatch + 1}"
             short = f"{span.op}{span.microbatch + 1}"
             small = theme.font(11, 600)
             shown = words if width > 52 else short if width > 22 else ""

@@ -142,6 +142,12 @@ def _first_steps(name: str) -> Show:
     return show
 
 
+def _first_steps_done(window: Window, runs: dict[str, Path]) -> None:
+    _first_steps("running")(window, runs)
+    window.environment.view = VIEWS["done"]
+    window.environment.changed.emit()
+
+
 def _plan(window: Window, _runs: dict[str, Path]) -> None:
     _without_torch(window)
     _give(window, "before")
@@ -162,5 +168,6 @@ SCREENS: dict[str, Show] = {
     **{f"environment-{name}": _page(name) for name in VIEWS},
     "environment-failed-log": _page("failed", at_end=True),
     "environment-first-steps": _first_steps("before"),
+    "environment-first-steps-done": _first_steps_done,
     "environment-plan": _plan,
 }

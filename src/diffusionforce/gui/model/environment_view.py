@@ -294,4 +294,4 @@ def _facts_of(status: EnvironmentStatus, plan: EnvironmentPlan | None) -> tuple[
 
 def _parted(num_bytes: int) -> tuple[str, str]:
     value, _, unit = words.size(num_bytes).partition(" ")
-    return value, unit
+    return (value, unit) if num_bytes else ("0", "GB")

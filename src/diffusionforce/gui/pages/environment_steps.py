@@ -42,8 +42,9 @@ class StepRow(QWidget):
     def show_step(self, step: StepView) -> None:
         """Show how a step stands."""
         self._icon.set(*_ICONS[step.state])
-        self.title.set_text(step.title)
         set_property(self.title, "role", "body2" if step.state == "later" else "strong")
+        self.title.set_text(step.title)
+        self.title.updateGeometry()  # A heavier font needs more room.
         self.note.set_text(tr(step.note))
         self.amount.set_text(step.amount)
         self.bar.setVisible(step.share is not None)

@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the program's name; None takes it from the process.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["--selftest"]:  # As the program for Windows is called, which otherwise opens the window.
+        given[0] = "selftest"
     make_streams_fit()
     try:
         code = _execute(given)

@@ -13,6 +13,7 @@ from diffusionforce.cli import (
     models,
     reporting,
     running,
+    selftest,
     window,
 )
 from diffusionforce.cli.arguments import add_plan_arguments
@@ -77,6 +78,12 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="look at the machine and say what works and what to do")
     doctor.add_argument("--json", action="store_true", help="print the findings as one JSON record")
     doctor.set_defaults(execute=listing.show_rig)
+
+    selftest.add_arguments(
+        commands.add_parser(
+            "selftest", help="try all that the program needs, and report", description=selftest.DESCRIPTION
+        )
+    )
 
     environment.add_arguments(
         commands.add_parser("env", help="build the environment for training", description=environment.DESCRIPTION)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from diffusionforce.desktop.registry import USUAL_TDR_DELAY_S, WindowsSettings
 from diffusionforce.rig.cards import Card
 from diffusionforce.rig.machine import Machine
 from diffusionforce.rig.sizes import GIB, in_gb
@@ -45,13 +46,20 @@ class Finding:
         return f"{self.severity}: {self.sentence} {self.hint}".strip()
 
 
-def find(machine: Machine, *, cards: Sequence[Card], torch: TorchFacts | None) -> tuple[Finding, ...]:
+def find(
+    machine: Machine,
+    *,
+    cards: Sequence[Card],
+    torch: TorchFacts | None,
+    windows: WindowsSettings | None = None,
+) -> tuple[Finding, ...]:
     """Return everything worth telling about a rig, problems first.
 
     Args:
         machine: System, processor, memory, disk.
         cards: Its NVIDIA cards.
         torch: What PyTorch can do there; None when it was not asked.
+        windows: How its Windows is set; None on other systems, or when it was not asked.
     """
     found = [*_about_cards(cards), *_about_machine(machine, has_cards=bool(cards))]
     if torch is not None:
@@ -60,6 +68,8 @@ def find(machine: Machine, *, cards: Sequence[Card], torch: TorchFacts | None) -
         found += _about_link(card)
         found += _about_memory(card)
     found += [*_about_displays(cards), *_about_driver(cards), *(_about_paging(machine) if cards else ())]
+    if windows is not None:
+        found += _about_windows(windows, cards=cards)
     return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
 
 
@@ -103,11 +113,36 @@ def _about_paging(machine: Machine) -> Iterator[Finding]:
     if machine.system.startswith("Windows"):
         yield Finding(
             severity="good",
-            sentence="The paging guard is on: if Windows moves memory of a card to RAM, the run stops with what it "
-            "learnt saved, instead of getting many times slower.",
+            sentence="The paging guard is on: if Windows moves memory of a card to RAM, the run saves what it learnt "
+            "and waits for room, instead of getting many times slower.",
         )
     else:
         yield Finding(severity="good", sentence="This system never moves memory of a card to RAM by itself.")
+
+
+def _about_windows(windows: WindowsSettings, *, cards: Sequence[Card]) -> Iterator[Finding]:
+    if windows.long_paths is not True:
+        yield Finding(
+            severity="note",
+            sentence="Windows takes no paths of more than 260 characters here, so runs in deep folders are refused.",
+            hint="Switch long paths on: System, For developers, Enable long paths; or LongPathsEnabled = 1 in the "
+            "registry under HKEY_LOCAL_MACHINE, SYSTEM, CurrentControlSet, Control, FileSystem.",
+        )
+    if cards:
+        yield Finding(
+            severity="note",
+            sentence="Windows shares the cards' memory out by itself (WDDM), to whatever shows something as well.",
+            hint="Give browsers and the like to the processor's graphics under System, Display, Graphics. In NVIDIA's "
+            "control panel, Prefer No Sysmem Fallback under CUDA - Sysmem Fallback Policy ends moves to RAM for good.",
+        )
+    delay_s = windows.tdr_delay_s
+    if cards and delay_s is not None and 0 < delay_s <= USUAL_TDR_DELAY_S:
+        yield Finding(
+            severity="note",
+            sentence=f"Windows resets a card's driver if one piece of work takes it more than {delay_s} s.",
+            hint="Only if runs end by that: set TdrDelay to 60 in the registry under HKEY_LOCAL_MACHINE, SYSTEM, "
+            "CurrentControlSet, Control, GraphicsDrivers, and restart.",
+        )
 
 
 def _about_driver(cards: Sequence[Card]) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from diffusionforce.desktop.registry import windows_settings
 from diffusionforce.rig.cards import Card
 from diffusionforce.rig.driver import open_driver
 from diffusionforce.rig.findings import Finding, find
@@ -57,4 +58,5 @@ def examine(*, ask_torch: bool = True, disk_path: Path | None = None) -> RigRepo
     machine = read_machine(disk_path=disk_path)
     cards = read_cards()
     torch = torch_facts() if ask_torch else None
-    return RigReport(machine=machine, cards=cards, torch=torch, findings=find(machine, cards=cards, torch=torch))
+    findings = find(machine, cards=cards, torch=torch, windows=windows_settings())
+    return RigReport(machine=machine, cards=cards, torch=torch, findings=findings)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from diffusionforce.desktop.registry import WindowsSettings
 from diffusionforce.rig import Card, CardProcess, Finding, Machine, TorchFacts, find
 
 GIB = 1024**3
@@ -124,3 +125,25 @@ def test_little_ram_and_disk_are_told_by_what_they_hinder() -> None:
     assert notes[1] == "50 GB are free on the disk of C:\\."
     tiny = replace(MACHINE, ram_total_bytes=2 * GIB, disk_free_bytes=GIB)
     assert [f.severity for f in find(tiny, cards=[], torch=None)] == ["warning", "warning", "note"]
+
+
+@pytest.mark.parametrize(
+    ("long_paths", "tdr_delay_s", "cards", "said"),
+    [
+        (True, 60, [CARD], ["WDDM"]),
+        (True, 0, [CARD], ["WDDM"]),
+        (True, 2, [], []),
+        (False, 2, [CARD], ["260 characters", "WDDM", "more than 2 s"]),
+        (None, None, [CARD], ["260 characters", "WDDM"]),
+    ],
+)
+def test_what_windows_is_set_to_is_told_where_it_matters(
+    long_paths: bool | None, tdr_delay_s: int | None, cards: list[Card], said: list[str]
+) -> None:
+    settings = WindowsSettings(long_paths=long_paths, schedules_in_hardware=None, tdr_delay_s=tdr_delay_s)
+    without = find(MACHINE, cards=cards, torch=WITH_CUDA)
+    added = [
+        finding for finding in find(MACHINE, cards=cards, torch=WITH_CUDA, windows=settings) if finding not in without
+    ]
+    assert len(added) == len(said) and all(finding.severity == "note" and finding.hint for finding in added)
+    assert all(any(words in finding.sentence for finding in added) for words in said)

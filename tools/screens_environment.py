@@ -98,16 +98,16 @@ VIEWS = {
 LOGGED = frozenset({"running", "loading", "stopped", "failed", "done"})
 
 
-class _Given(EnvironmentDesk):
+class Given(EnvironmentDesk):
     """Shows what it is given, and looks at nothing."""
 
     def look(self) -> None:
         """Leave it as it is."""
 
 
-def _give(window: Window, name: str) -> None:
+def give(window: Window, name: str) -> None:
     """Let the window know a state of the environment."""
-    window.environment = _Given(window)
+    window.environment = Given(window)
     window.environment.view = VIEWS[name]
     window.environment.lines.extend(LOG if name in LOGGED else [])
 
@@ -115,7 +115,7 @@ def _give(window: Window, name: str) -> None:
 def _page(name: str, *, at_end: bool = False) -> Show:
     def show(window: Window, _runs: dict[str, Path]) -> None:
         environment_desk.is_from_checkout = lambda: False
-        _give(window, name)
+        give(window, name)
         window.go("environment")
         wait(300)
         if at_end:
@@ -133,7 +133,7 @@ def _without_torch(window: Window) -> None:
 def _first_steps(name: str) -> Show:
     def show(window: Window, _runs: dict[str, Path]) -> None:
         _without_torch(window)
-        _give(window, name)
+        give(window, name)
         window.go("welcome")
         page = window.place("welcome")
         assert isinstance(page, WelcomePage)
@@ -150,7 +150,7 @@ def _first_steps_done(window: Window, runs: dict[str, Path]) -> None:
 
 def _plan(window: Window, _runs: dict[str, Path]) -> None:
     _without_torch(window)
-    _give(window, "before")
+    give(window, "before")
     window.go("run")
     window.run_place.plan.choose_profile("pocket-demo")
     wait(1500)

@@ -4,15 +4,18 @@ The window is made to believe that its Python has no PyTorch, as that of the ins
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
+from tests.gui.test_look import SIZES, faults
 from tests.support import wheelhouse
 
+import screens_environment
+from diffusionforce.gui.model import language
 from diffusionforce.gui.pages.environment import EnvironmentPage
 from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.pages.welcome import WelcomePage
@@ -23,6 +26,12 @@ from diffusionforce.wire.interpreter import STAMP_NAME, environment_dir, venv_py
 WAIT_MS = 60_000
 SLOW_CODE = "import pathlib, time\nwhile pathlib.Path({gate!r}).exists():\n    time.sleep(0.05)\n"
 Make = Callable[..., EnvironmentPage]
+
+
+@pytest.fixture(autouse=True)
+def english_again() -> Iterator[None]:
+    yield
+    language.use("en")
 
 
 @pytest.fixture
@@ -204,3 +213,22 @@ def test_a_copy_from_source_says_that_it_needs_none(window: Window, qtbot: QtBot
     assert page._checkout.isVisible()
     click(qtbot, page.back)
     assert window.places.currentWidget() is settings
+
+
+@pytest.mark.parametrize("name", screens_environment.VIEWS)
+def test_nothing_is_clipped_in_any_state_and_language(
+    name: str, make_window: Callable[..., Window], qtbot: QtBot
+) -> None:
+    for code in ("en", "de"):
+        language.use(code)
+        window = make_window()
+        screens_environment.give(window, name)
+        window.go("environment")
+        qtbot.wait(150)
+        for width, height in SIZES:
+            window.resize(width, height)
+            for _ in range(20):
+                qtbot.wait(60)
+                if not list(faults(window)):
+                    break
+            assert list(faults(window)) == [], f"{code} at {width} x {height}"

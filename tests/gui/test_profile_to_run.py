@@ -1,5 +1,8 @@
 """A profile edited in its form trains as edited: the real window, the real trainer, the real pocket engine."""
 
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from diffusionforce.gui.model.history import read_history
 from diffusionforce.gui.pages.profiles import ProfilesPage
 from diffusionforce.gui.shell import Window
 from diffusionforce.job import own_profiles, read_job
@@ -40,7 +44,10 @@ def type_into(page: ProfilesPage, qtbot: QtBot, name: str, text: str) -> None:
 
 
 @pytest.mark.slow
-def test_edit_a_profile_start_and_stop(window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_edit_a_profile_start_stop_go_on_and_survive_a_kill(
+    window: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     window.go("profiles")
     page = window.place("profiles")
@@ -81,3 +88,31 @@ def test_edit_a_profile_start_and_stop(window: Window, qtbot: QtBot, monkeypatch
     state = folder.read_state()
     assert 1 <= state.step < 400
     assert Path(session.root, state.lora).is_file()
+    go_on_and_kill(window, qtbot, folder)
+
+
+def go_on_and_kill(window: Window, qtbot: QtBot, before: RunFolder) -> None:
+    """Continue the run from its page, and kill its trainer in the middle of a step."""
+    live, step = window.run_place.live, before.read_state().step
+
+    def onward() -> list[QPushButton]:
+        buttons = live.notice.findChildren(QPushButton)
+        return [button for button in buttons if button.accessibleName() == f"Continue from step {step}"]
+
+    qtbot.waitUntil(lambda: bool(onward()), timeout=WAIT_MS)
+    first = window.session
+    click(qtbot, onward()[0])
+    qtbot.waitUntil(lambda: window.session is not first, timeout=WAIT_MS)
+    second = window.session
+    assert second is not None and second.child is not None
+    qtbot.waitUntil(lambda: second.model.step > step or second.is_over, timeout=LONG_MS)
+    assert second.model.outcome is None, second.model.outcome
+    # What there was before belongs to it: its curve begins at the first step of the first run.
+    qtbot.waitUntil(lambda: second.model.losses.steps[:1] == [1], timeout=WAIT_MS)
+    assert second.model.samples.drawn_steps == {0}
+    os.kill(second.child.pid, signal.SIGKILL)
+    qtbot.waitUntil(lambda: second.is_over, timeout=WAIT_MS)
+    assert second.model.outcome is not None and second.model.outcome.kind == "crashed"
+    newest, oldest = read_history(before.root.parent)
+    assert (newest.state.state, oldest.continued) == ("crashed", newest.when)
+    assert not oldest.can_resume

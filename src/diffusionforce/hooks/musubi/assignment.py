@@ -39,6 +39,10 @@ class Listener(Protocol):
         """The other prompts could not be read; samples are made of those before."""
         ...
 
+    def makes_room(self, error: BaseException) -> bool:
+        """Forward or backward failed; whether they are to be run again, now that there is room for them."""
+        ...
+
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         """The model is on its devices."""
         ...
@@ -74,6 +78,8 @@ class StepReport:
     """From the end of the step before; without samples and saves in between."""
     timeline: Timeline | None
     """What each device did; None where nobody noted it."""
+    locked_bytes: int = 0
+    """RAM that is locked for blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)

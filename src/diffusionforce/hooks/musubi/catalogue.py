@@ -15,6 +15,7 @@ from diffusionforce.hooks.musubi import (
     extra_loras,
     kandinsky_loading,
     kandinsky_samples,
+    lean_lora,
     live_prompts,
     lora_placement,
     microbatches,
@@ -57,7 +58,12 @@ _WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {
 
 def every_hook() -> list[EnvironmentHook | Hook | Seam]:
     """All hooks in the order of their numbers."""
-    hooks: list[EnvironmentHook | Hook | Seam] = [single_process.HOOK, sample_once.HOOK, direct_loading.HOOK]
+    hooks: list[EnvironmentHook | Hook | Seam] = [
+        single_process.HOOK,
+        sample_once.HOOK,
+        direct_loading.HOOK,
+        lean_lora.HOOK,
+    ]
     hooks += [*_ALWAYS, *_WHEN_SPLIT]
     for seams in (*_FOR.values(), *_WHEN_SPLIT_FOR.values()):
         hooks += seams
@@ -99,6 +105,10 @@ def hooks_for(*, script: str, home: str, is_split: bool) -> JobHooks:
         is_split: The model is on several devices.
     """
     seams = (*_ALWAYS, *_FOR.get(script, ()), *(_WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else ()))
-    replaced: list[EnvironmentHook | Hook] = [single_process.single_process(home), sample_once.sample_once()]
+    replaced: list[EnvironmentHook | Hook] = [
+        single_process.single_process(home),
+        sample_once.sample_once(),
+        lean_lora.lean_lora(),
+    ]
     replaced += [direct_loading.direct_loading()] if is_split else []
     return JobHooks(seams=seams, replaced=replaced)

@@ -10,6 +10,7 @@ from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
 from diffusionforce.hooks.musubi.microbatches import STEP_LOSS
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
+from diffusionforce.pipeline.aside import SampleRoom
 from diffusionforce.pipeline.schedule.simulation import Timeline
 
 _MAKING = ".making"
@@ -69,10 +70,16 @@ class Events(EngineTrainer):
             grad_norm=norm,
             seconds=now_s - self._mark_s,
             timeline=self.timeline(),
+            locked_bytes=self.locked_bytes(),
         )
         self._losses.clear()
         self._mark_s = now_s
         self.assignment.listener.on_step(global_step + 1, num_steps=args.max_train_steps, report=report)
+
+    def locked_bytes(self) -> int:
+        """RAM that is locked for blocks; the hook that wraps them knows."""
+        room: SampleRoom | None = getattr(self, "room", None)
+        return room.locked_bytes if room is not None else 0
 
     def timeline(self) -> Timeline | None:
         """What each device did in the last step; hook 7 knows."""

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from diffusionforce.hooks.musubi.block_routing import BlockRouting
+from diffusionforce.hooks.musubi.requests import StopAsked
 from diffusionforce.hooks.musubi.upstream import REVISION, method
 from diffusionforce.hooks.seam import Seam
 from diffusionforce.pipeline.schedule.simulation import Timeline
@@ -66,7 +67,7 @@ class Microbatches(BlockRouting):
             args, noise, latents, batch["timesteps"], noise_scheduler, accelerator.device, dit_dtype
         )
         if self.needs_other_expert():
-            self._run_waiting(args, accelerator)
+            self._run_waiting(args, accelerator, network)
             self.switch_expert(args, accelerator, transformer)
 
         def loss_of(rows: slice) -> Callable[[], Any]:
@@ -97,7 +98,7 @@ class Microbatches(BlockRouting):
             self._waiting.append(Piece(loss=loss_of(rows), weight=share, seed=seed))
         if not accelerator.sync_gradients and self._shown_loss is not None:
             return _leaf(self._shown_loss, accelerator.device), {}
-        self._run_waiting(args, accelerator)
+        self._run_waiting(args, accelerator, network)
         total = sum(weight for _, weight in self._ran)
         self._shown_loss = sum(loss * weight for loss, weight in self._ran) / total
         if not accelerator.sync_gradients:
@@ -109,15 +110,36 @@ class Microbatches(BlockRouting):
         """What each device did in the last step."""
         return self.executor.timeline() if self.executor is not None else None
 
-    def _run_waiting(self, args: Any, accelerator: Any) -> None:
-        """Run forward and backward of all pieces that wait."""
+    def _run_waiting(self, args: Any, accelerator: Any, network: Any) -> None:
+        """Run forward and backward of all pieces that wait, again where another program had taken the memory for it.
+
+        Raises:
+            StopAsked: The run is to stop, and waits for memory.
+        """
         pieces, self._waiting = self._waiting, []
         if not pieces:
             return
+        is_first, listener = not self._ran, self.assignment.listener
+        while True:
+            try:
+                results = self._results(pieces, args, accelerator)
+                break
+            except (RuntimeError, MemoryError) as error:
+                # What ran before in this step is in the gradients, and cannot be told from what has just failed.
+                if not is_first or not listener.makes_room(error):
+                    raise
+            if listener.stop_requested:
+                raise StopAsked
+            for parameter in network.parameters():
+                parameter.grad = None
+        self._ran += [(result[0].item(), piece.weight) for result, piece in zip(results, pieces, strict=True)]
+
+    def _results(self, pieces: list[Piece], args: Any, accelerator: Any) -> list[Any]:
+        """Run forward and backward of some pieces, and return what they gave."""
         assert self.executor is not None, "the blocks are wrapped before the first step"
         self.is_running_pieces = True
         try:
-            results = self.executor.step(
+            return self.executor.step(
                 self.order_of(len(pieces)),
                 microbatches=[piece.loss for piece in pieces],
                 weights=[piece.weight for piece in pieces],
@@ -127,7 +149,6 @@ class Microbatches(BlockRouting):
             )
         finally:
             self.is_running_pieces = False
-        self._ran += [(result[0].item(), piece.weight) for result, piece in zip(results, pieces, strict=True)]
 
 
 def _has_dropout(args: Any) -> bool:

@@ -15,6 +15,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from diffusionforce.engines.musubi.modules import import_light
+from diffusionforce.hooks.musubi.lean_lora import leaner
 from diffusionforce.pipeline.nesting import list_tensors
 from diffusionforce.pipeline.tracer.hollow import contents_kept, is_hollow
 
@@ -69,6 +70,7 @@ def with_lora(model: nn.Module, network: str, use: Use, *, source: Path) -> nn.M
     lora.requires_grad_(True).train()
     for part in lora.unet_loras:
         owner = part.org_forward.__self__
+        owner.forward = leaner(type(part).forward).__get__(part)
         owner.add_module("lora", part)
     return model
 

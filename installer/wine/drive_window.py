@@ -21,6 +21,7 @@ from diffusionforce.gui.shell import Window
 from diffusionforce.job import Job, changed
 
 TICK_MS = 200
+SETTLING_S = 3.0
 Deed = tuple[str, Callable[[], bool], float]
 """What is waited for: in words, how to know, and for how many seconds at most."""
 
@@ -115,13 +116,13 @@ def deeds(grab: Callable[[str], None], record: dict[str, object]) -> Generator[D
     if desk.is_needed:
         setup = page.rig.setup
         yield "the environment can be set up", lambda: can_press(setup.start), 120
-        grab("1-before-set-up")
+        yield from settled(grab, "1-before-set-up")
         press(setup.start)
         yield "the environment is being set up", lambda: desk.view.is_busy, 60
         yield "some of it is there", lambda: desk.view.progress is not None and desk.view.progress.step != "venv", 300
-        grab("2-set-up-goes-on")
+        yield from settled(grab, "2-set-up-goes-on")
         yield "the environment is set up", lambda: not desk.view.is_busy, 1800
-        grab("3-set-up")
+        yield from settled(grab, "3-set-up")
         record["environment"] = desk.view.state
         if desk.is_needed:
             raise RuntimeError(f"The environment is {desk.view.state}: {desk.view.problem}")
@@ -132,18 +133,24 @@ def deeds(grab: Callable[[str], None], record: dict[str, object]) -> Generator[D
     session = page.demo.session
     assert session is not None
     yield "the demo trains", lambda: session.model.step > 0 or session.is_over, 1800
-    grab("4-demo-trains")
+    yield from settled(grab, "4-demo-trains")
     yield "the demo has ended", lambda: session.is_over, 3600
     yield "the result is shown", lambda: page.demo.slider.isVisible(), 60
-    grab("5-demo-trained")
+    yield from settled(grab, "5-demo-trained")
     outcome = session.model.outcome
     record["outcome"] = outcome.kind if outcome is not None else ""
     record["steps"] = session.model.step
     record["run"] = str(session.root)
     press(page.demo.gallery)
     yield "the gallery is open", lambda: window.places.currentWidget() is window.gallery, 30
-    yield "the gallery is painted", lambda: True, 5
-    grab("6-gallery")
+    yield from settled(grab, "6-gallery")
+
+
+def settled(grab: Callable[[str], None], name: str) -> Generator[Deed, None, None]:
+    """Keep a picture once what has just changed is laid out and painted."""
+    until_s = time.monotonic() + SETTLING_S
+    yield f"picture {name}", lambda: time.monotonic() > until_s, 60
+    grab(name)
 
 
 def can_press(button: QPushButton) -> bool:

@@ -70,7 +70,19 @@ class Prefix:
         """Make it, with the screen, and with what Wine lacks."""
         self._start_screen()
         # Apart from pipes of ours: services that this starts would hold them open.
-        for command in (["wineboot", "-i"], ["wine", "winecfg", "-v", "win10"]):
+        quiet = [
+            "wine",
+            "reg",
+            "add",
+            "HKCU\\Software\\Wine\\WineDbg",
+            "/v",
+            "ShowCrashDialog",
+            "/t",
+            "REG_DWORD",
+            "/d",
+            "0",
+        ]
+        for command in (["wineboot", "-i"], ["wine", "winecfg", "-v", "win10"], quiet):
             self._silent(command)
         for name in LIBRARIES:
             target = self.drive_c / "windows" / "system32" / f"{name}.dll"

@@ -49,6 +49,7 @@ def hub_server(
     repositories: Mapping[str, Mapping[str, bytes]],
     *,
     gated: tuple[str, ...] = (),
+    token: str = "",
     status: int = 200,
     cuts: list[int] | None = None,
     starts: list[int] | None = None,
@@ -57,7 +58,8 @@ def hub_server(
 
     Args:
         repositories: Contents of files by path, by repository.
-        gated: Those of which nothing is given away.
+        gated: Those of which nothing is given away, unless the token is shown.
+        token: Whose owner accepted the terms of the gated ones; empty: nobody's.
         status: What everything is answered with, unless it is 200.
         cuts: Each file that is asked for breaks off after the next of these many bytes.
         starts: Takes at which byte each answer began that was given to its end.
@@ -81,14 +83,21 @@ def hub_server(
             if repository not in repositories:
                 self._refuse(404, "RepoNotFound")
             elif path.endswith("/auth-check"):
-                self._refuse(403, "GatedRepo") if repository in gated else self._json({})
+                self._json({}) if self._may_read(repository) else self._refuse(403, "GatedRepo")
             else:
                 files = repositories[repository].items()
                 siblings = [{"rfilename": name, "size": len(content)} for name, content in files]
                 self._json({"id": repository, "gated": repository in gated, "siblings": siblings, "sha": COMMIT})
 
+        def _may_read(self, repository: str) -> bool:
+            shown = self.headers.get("Authorization", "") == f"Bearer {token}"
+            return repository not in gated or (bool(token) and shown)
+
         def _file(self, *, with_body: bool) -> None:
             owner, name, _, _, *rest = unquote(urlsplit(self.path).path).strip("/").split("/")
+            if not self._may_read(f"{owner}/{name}"):
+                self._refuse(403, "GatedRepo")
+                return
             content = repositories[f"{owner}/{name}"].get("/".join(rest))
             if content is None:
                 self._refuse(404, "EntryNotFound")

@@ -49,6 +49,17 @@ def test_a_gated_repository_says_where_its_terms_are():
     assert "hf auth login" in refusal.value.hint
 
 
+def test_a_token_of_somebody_who_accepted_the_terms_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with hub_server({REPOSITORY: {"a.bin": CONTENT}}, gated=(REPOSITORY,), token="hf_accepted") as address:
+        monkeypatch.setenv("HF_TOKEN", "hf_of_somebody_else")
+        with pytest.raises(WeightsError, match="only to those who accepted its terms"):
+            HuggingFaceHub(address).listing(REPOSITORY)
+        monkeypatch.setenv("HF_TOKEN", "hf_accepted")
+        assert HuggingFaceHub(address).listing(REPOSITORY) == {"a.bin": len(CONTENT)}
+        HuggingFaceHub(address).fetch(REPOSITORY, "a.bin", folder=tmp_path, report=lambda _: None)
+    assert (tmp_path / "a.bin").read_bytes() == CONTENT
+
+
 def test_a_repository_or_file_that_is_not_there(tmp_path: Path):
     with hub_server({REPOSITORY: {"a": b"a"}}) as address:
         with pytest.raises(WeightsError, match="someone/other is not there, or not for you"):

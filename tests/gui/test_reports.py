@@ -40,12 +40,12 @@ def press(window: Window, text: str) -> None:
 
 def test_a_report_is_shown_before_it_is_written(qtbot, window: Window, home: Path):
     folder = recorded.run_folder(home / "runs" / "a", end="failed")
-    window.report_run(folder.root)
+    window.reports.collect(folder.root)
     qtbot.waitUntil(lambda: "job.toml" in notice(window))
     assert "are replaced" in notice(window) and not (home / "reports").exists()
     press(window, "Cancel")
     qtbot.waitUntil(lambda: notice(window) == "")
-    window.report_run(folder.root)
+    window.reports.collect(folder.root)
     qtbot.waitUntil(lambda: "job.toml" in notice(window))
     press(window, "Save the report")
     qtbot.waitUntil(lambda: "look into it before you send it" in notice(window))
@@ -53,7 +53,7 @@ def test_a_report_is_shown_before_it_is_written(qtbot, window: Window, home: Pat
 
 
 def test_a_run_that_is_gone_is_said(qtbot, window: Window, home: Path):
-    window.report_run(home / "runs" / "gone")
+    window.reports.collect(home / "runs" / "gone")
     qtbot.waitUntil(lambda: "is not a run folder" in notice(window))
 
 
@@ -112,5 +112,5 @@ def test_few_notes_are_kept_and_a_folder_that_is_none_does_not_matter(tmp_path: 
 
 
 def test_the_crash_is_said_in_the_window(window: Window, tmp_path: Path):
-    window.tell_crash(tmp_path / "crashed-1.txt")
+    window.reports.tell_crash(tmp_path / "crashed-1.txt")
     assert "The window crashed" in notice(window) and "crashed-1.txt" in notice(window)

@@ -56,7 +56,7 @@ def main(run: Path | None = None) -> int:
     single.asked.connect(lambda folder: _come_forward(window, folder))
     window.show()
     if crashed is not None:
-        window.tell_crash(crashed)
+        window.reports.tell_crash(crashed)
     if preferences.text(TOKEN_KEPT_KEY):
         # The key store may take its time, or ask for a password.
         background.run(window, hub_token.look, done=lambda _state: None, failed=lambda _error: None)
@@ -70,7 +70,7 @@ def main(run: Path | None = None) -> int:
     background.finish(2.0)
     notes.end()
     single.end()
-    if window.leaves_run:
+    if window.closing.leaves_run:
         # Destroying a QProcess kills its process; only a hard exit lets the training go on.
         sys.stdout.flush()
         sys.stderr.flush()

@@ -81,7 +81,7 @@ def _history(window: "Window") -> Page:
     page.gallery_asked.connect(window.open_in_gallery)
     page.start_asked.connect(window.runs.ask_to_start)
     page.run_asked.connect(window.plan_run)
-    page.report_asked.connect(window.report_run)
+    page.report_asked.connect(window.reports.collect)
     page.deleted.connect(window.forget_run)
     return page
 

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
+from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.notice_bar import NoticeBar
 from diffusionforce.rig import examine, text_report
 from diffusionforce.runs import RunFolder, data_dir
 
@@ -19,28 +21,43 @@ if TYPE_CHECKING:
 class ReportDesk(QObject):
     """One report at a time; a new one takes the place of one that nobody agreed to."""
 
-    collected = Signal(object)
-    """A `RunReport`, which is not written yet."""
-    written = Signal(Path)
-    failed = Signal(object)
+    def __init__(self, notices: NoticeBar, parent: QObject | None = None) -> None:
+        """Begin without a report.
 
-    def __init__(self, parent: QObject | None = None) -> None:
+        Args:
+            notices: Where it is asked, and told.
+            parent: Owner of the desk.
+        """
         super().__init__(parent)
+        self._notices = notices
         self._report: RunReport | None = None
+        notices.report_agreed.connect(self.write)
 
     def collect(self, root: Path) -> None:
-        """Collect what a run left."""
-        background.run(self, lambda: _collected(root), done=self._on_collected, failed=self.failed.emit)
+        """Collect what a run left, and ask before it is written."""
+        background.run(self, lambda: _collected(root), done=self._on_collected, failed=self._on_failed)
 
     def write(self) -> None:
         """Write what was collected."""
         report, self._report = self._report, None
         if report is not None:
-            background.run(self, lambda: _written(report), done=self.written.emit, failed=self.failed.emit)
+            background.run(self, lambda: _written(report), done=self._on_written, failed=self._on_failed)
 
     def _on_collected(self, report: "RunReport") -> None:
         self._report = report
-        self.collected.emit(report)
+        self._notices.ask_about_report(report)
+
+    def _on_written(self, path: Path) -> None:
+        text = tr("{path} - look into it before you send it.").format(path=path)
+        self._notices.say("ok", tr("The report is saved"), text)
+
+    def _on_failed(self, error: UserError) -> None:
+        self._notices.say("err", error.sentence, error.hint)
+
+    def tell_crash(self, note: Path) -> None:
+        """Say that an earlier window crashed, and where it wrote down what it was doing."""
+        text = tr("A run goes on without the window. Where it was is written in {path}, for a bug report.")
+        self._notices.say("warn", tr("The window crashed the last time"), text.format(path=note))
 
 
 def _collected(root: Path) -> "RunReport":

@@ -8,10 +8,10 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from diffusionforce.gui import icons, places
+from diffusionforce.gui.closing import Closing
 from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model import strip_words, words
 from diffusionforce.gui.model.elsewhere import RunElsewhere
-from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.notice_bar import NoticeBar
 from diffusionforce.gui.pages.page import COMPACT_PX
 from diffusionforce.gui.pictures import PictureStore
@@ -49,7 +49,7 @@ class Window(QWidget):
 
     Attributes:
         runs: Holds the run of the window.
-        leaves_run: Whether a trainer of ours is to live on after the window; the process must then end by `os._exit`.
+        closing: Says what becomes of the run when the window closes.
     """
 
     def __init__(self, preferences: Preferences, *, watch: RigWatch | None = None, place: str = "run") -> None:
@@ -69,8 +69,6 @@ class Window(QWidget):
         self.preferences = preferences
         self.environment = EnvironmentDesk(self)
         self.runs = RunDesk(preferences, self)
-        self.leaves_run = False
-        self._closes_after_stop = False
         self.store = PictureStore(self)
         self.queue = QueueDesk(self)
         self.watch = watch or RigWatch(self)
@@ -81,18 +79,14 @@ class Window(QWidget):
         self.system_notice = SystemNotice(self, preferences)
         self.system_notice.clicked.connect(self.show_run)
         self.notices = NoticeBar()
-        self.notices.stop_asked.connect(self._stop_and_close)
-        self.notices.leave_asked.connect(self._leave_and_close)
+        self.closing = Closing(self.runs, self.notices, self)
+        self.closing.close_asked.connect(self.close)
         self.runs.taken.connect(self._on_taken)
         self.runs.changed.connect(self._on_changed)
         self.runs.ended.connect(self._on_ended)
         self.runs.said.connect(self.notices.say)
         self.runs.clashed.connect(self._ask_about_other)
-        self.reports = ReportDesk(self)
-        self.reports.collected.connect(self.notices.ask_about_report)
-        self.reports.written.connect(self._on_report_written)
-        self.reports.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
-        self.notices.report_agreed.connect(self.reports.write)
+        self.reports = ReportDesk(self.notices, self)
         self._lay_out()
         self.sidebar.chosen.connect(self._on_chosen)
         self.strip.run_asked.connect(self._on_line_clicked)
@@ -291,7 +285,7 @@ class Window(QWidget):
         QApplication.alert(self)
         if self.session is not None and self.session.was_going and self.session.model.outcome is not None:
             self.system_notice.tell(self.session.title, self.session.model.outcome)
-        if self._closes_after_stop:
+        if self.closing.awaits_stop:
             self.close()
         elif self.session is not None and self.session.was_going and self.session.model.outcome is not None:
             self.queue.run_ended(self.session.model.outcome)
@@ -353,45 +347,14 @@ class Window(QWidget):
         if "gallery" in self._built:
             self.gallery.forget(path)
 
-    def report_run(self, path: Path) -> None:
-        """Collect what a run left for a bug report, and ask before it is written."""
-        self.reports.collect(path)
-
-    def tell_crash(self, note: Path) -> None:
-        """Say that an earlier window crashed, and where it wrote down what it was doing."""
-        text = tr("A run goes on without the window. Where it was is written in {path}, for a bug report.")
-        self.notices.say("warn", tr("The window crashed the last time"), text.format(path=note))
-
-    def _on_report_written(self, path: Path) -> None:
-        text = tr("{path} - look into it before you send it.").format(path=path)
-        self.notices.say("ok", tr("The report is saved"), text)
-
-    def _stop_and_close(self) -> None:
-        self.notices.forget()
-        if not self.is_training():
-            self.close()
-            return
-        self._closes_after_stop = True
-        self.notices.say("info", "Saving and stopping", "The window closes when the trainer has saved its state.")
-        self.runs.stop()
-
-    def _leave_and_close(self) -> None:
-        assert self.session is not None
-        self.session.release()
-        self.leaves_run = True
-        self.close()
-
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask first while a trainer of ours runs; remember place and size."""
-        if self.is_training() and not self.leaves_run:
+        if not self.closing.may_close():
             event.ignore()
-            if not self._closes_after_stop:
-                self.notices.ask_about_run()
             return
         self.preferences.geometry = self.saveGeometry()
         self.preferences.save()
-        if not self.leaves_run:
-            self.runs.close()
+        self.closing.let_go()
         if "gallery" in self._built:
             self.gallery.let_go()
         if "rig" in self._built:

@@ -74,6 +74,16 @@ def test_two_devices_train_what_one_does(family: str, tmp_path: Path) -> None:
 @needs_engine
 @needs_libraries
 @pytest.mark.slow
+def test_a_step_that_runs_out_of_memory_is_taken_again_and_changes_nothing(tmp_path: Path) -> None:
+    found = run("short", "wan21", str(tmp_path))
+    assert [event for event in found["events"] if event.startswith("short")] == ["short 2"] * 2
+    assert found["losses"] == found["expected_losses"] and found["num_steps"] == 3
+    assert (found["gradients"], found["lora"], found["missing"]) == (0.0, 0.0, 0)
+
+
+@needs_engine
+@needs_libraries
+@pytest.mark.slow
 @pytest.mark.parametrize("family", SAMPLES)
 def test_samples_come_out_the_same_on_two_devices_and_a_state_goes_on(family: str, tmp_path: Path) -> None:
     found = run("live", family, str(tmp_path))

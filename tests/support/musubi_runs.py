@@ -3,8 +3,8 @@
     python -m tests.support.musubi_runs WHAT FAMILY FOLDER
 
 prints one JSON object. WHAT is compare (for every way the losses, what differs from the engine's own trainer, and what
-was told), live (the same of runs with samples, on one device, on two, and from a saved state) or resume (of a long run
-in one go and one that goes on from a saved state).
+was told), live (the same of runs with samples, on one device, on two, and from a saved state), resume (of a long run
+in one go and one that goes on from a saved state) or short (of a run undisturbed and one that runs out of memory).
 """
 
 import contextlib
@@ -28,6 +28,7 @@ from tests.support.virtual_devices import MadeOfLists, VirtualDevices, crossings
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, StepReport, interleaved_order
 from diffusionforce.hooks.musubi.catalogue import hooks_for
+from diffusionforce.pipeline.aside import drop_locals
 from diffusionforce.pipeline.placement import Placement, even_placement
 from diffusionforce.pipeline.schedule.generators import Costs, Op, turns
 from diffusionforce.pipeline.shortage import Shortage
@@ -46,6 +47,8 @@ class Notes:
     losses: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
     timelines: int = 0
+    short_of_memory: int = 0
+    """How often a step that runs out of memory is taken again."""
     _step: int = 0
 
     def take_save_request(self) -> bool:
@@ -59,6 +62,13 @@ class Notes:
 
     def on_prompts_refused(self, error: Exception) -> None:
         self.events.append(f"refused {error}")
+
+    def makes_room(self, error: BaseException) -> bool:
+        """Take a step again that ran out of memory as often as a test wants."""
+        self.short_of_memory -= 1
+        self.events.append(f"short {self._step + 1}")
+        drop_locals(error)
+        return self.short_of_memory >= 0
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         self.events.append(f"placed {len(blocks)}")
@@ -431,6 +441,40 @@ def _left_on(model: Any, family: TinyFamily) -> int:
     return len(foreign) + sum(map(len, hooks))
 
 
+def failing_in_step(step: int, *, times: int) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer, whose model runs out of memory in a step as often as that."""
+    left = [times]
+
+    def change(trainer: type[Any]) -> type[Any]:
+        class Failing(trainer):
+            def call_dit(self, args: Any, accelerator: Any, transformer: Any, *rest: Any, **named: Any) -> Any:
+                result = super().call_dit(args, accelerator, transformer, *rest, **named)
+                if left[0] and self.assignment.listener._step + 1 == step:
+                    left[0] -= 1
+                    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total")
+                return result
+
+        return Failing
+
+    return change
+
+
+def short_of_memory(name: str, folder: Path) -> dict[str, Any]:
+    """Train a family on two devices, undisturbed and with a step that runs out of memory twice."""
+    family = FAMILIES[name]
+    bench, options = Bench(family, folder), ("--max_train_steps", "3", "--network_dropout", "0.1")
+    results: list[Result] = []
+    for times in (0, 2):
+        assignment = two_devices(family.num_blocks, virtual=False, pieces=2)
+        assignment.block_lists = family.block_lists
+        assert isinstance(assignment.listener, Notes)
+        assignment.listener.short_of_memory = times
+        base = failing_in_step(2, times=times)
+        results.append(bench.train(base=base, assignment=assignment, options=options, batch_size=2))
+    undisturbed, disturbed = results
+    return differences(disturbed, undisturbed)
+
+
 def main() -> None:
     """Compare, and print what came out."""
     open_engine()
@@ -439,7 +483,7 @@ def main() -> None:
     torch.__future__.set_swap_module_params_on_conversion(True)
     what, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
-    answer = {"compare": compare, "live": lived, "resume": resumed}[what](name, folder)
+    answer = {"compare": compare, "live": lived, "resume": resumed, "short": short_of_memory}[what](name, folder)
     sys.stdout.write(f"\n{json.dumps(answer)}\n")
 
 

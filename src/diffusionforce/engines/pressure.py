@@ -107,7 +107,7 @@ class Pressure:
         return Lack(
             sentence=f"Another program took memory of {where}: {in_gb(free_bytes)} are free, and step {step} needs "
             f"{in_gb(wanted_bytes)} more than this run holds.",
-            hint="Close the other program: the run goes on by itself then. Resume tries at once; Stop saves and ends.",
+            hint="Close the other program: the run goes on by itself then. Resume tries at once; Stop ends it with what it has.",
         )
 
 
@@ -122,7 +122,7 @@ def moved_to_ram(moved_bytes: int, *, step: int) -> Lack:
         sentence=f"Windows moved {in_gb(moved_bytes)} of the graphics cards' memory to RAM by step {step}, because "
         "another program wants the cards: every step would be many times slower.",
         hint="Close the other program: the run goes on by itself once the cards have room. Resume goes on at once and "
-        "slowly; Stop saves and ends. Keep more memory back under memory.reserve_gb next time.",
+        "slowly; Stop ends it with what it has. Keep more memory back under memory.reserve_gb next time.",
     )
 
 

@@ -10,18 +10,20 @@ import torch
 from safetensors import safe_open
 
 from diffusionforce.engines.autopsy import skipped_samples
-from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.contract import Controls, Lack, Output, Report
 from diffusionforce.engines.musubi.headers import read_header
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import Meters
 from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.schedule import TimeLeft
+from diffusionforce.engines.pressure import Pressure, free_card_bytes, moved_to_ram
 from diffusionforce.errors import DivergedError, UserError
 from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
 from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.shortage import Shortage
+from diffusionforce.rig.shared_memory import watch_shared_memory
 from diffusionforce.runs.keeping import Save, surplus
 from diffusionforce.wire import Checkpoint, DevicePlacement, Placed, Preparing, Sample, Span, Step, Warn
 
@@ -70,6 +72,10 @@ class Teller:
         self._meters = Meters.of(placement.devices)
         self._pass_s = 0.0
         self._checkpoints = checkpoints
+        self._pressure = Pressure(plan=plan, controls=controls, report=report)
+        self._memory = watch_shared_memory()
+        self._saves_first = self._has_saved_first = False
+        """Whether a save is to come, or has come, before the run waits for what the system moved to RAM."""
         self._kept: dict[int, Path] = {}
 
     @property
@@ -79,7 +85,8 @@ class Teller:
 
     def take_save_request(self) -> bool:
         """Whether a checkpoint was asked for since the last call."""
-        return self._controls.take_save_request()
+        asked, self._saves_first = self._saves_first, False
+        return self._controls.take_save_request() or asked
 
     def take_sample_request(self) -> bool:
         """Whether a sample pass was asked for since the last call."""
@@ -104,6 +111,10 @@ class Teller:
         self._report(
             Warn(sentence=f"The prompts stay as they were: {type(error).__name__}: {str(error)[:200]}", hint=hint)
         )
+
+    def makes_room(self, error: BaseException) -> bool:
+        """Wait for memory that another program took; tells whether the step is to be taken again."""
+        return self._pressure.makes_room(error, step=self.step + 1)
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         """Tell what lies where."""
@@ -144,6 +155,25 @@ class Teller:
                 devices=self._meters.read(work),
             )
         )
+        self._pressure.note_step(step)
+        self._watch_memory(report.locked_bytes)
+
+    def _watch_memory(self, locked_bytes: int) -> None:
+        """Save, and wait after the step that follows, where the system moves the cards' memory to RAM."""
+
+        def lack() -> Lack | None:
+            moved_bytes = self._memory.moved_bytes(locked_bytes=locked_bytes)
+            is_over = moved_bytes == 0 or free_card_bytes() >= moved_bytes
+            return None if is_over else moved_to_ram(moved_bytes, step=self.step)
+
+        if lack() is None:
+            self._has_saved_first = False
+        elif not self._has_saved_first:
+            self._saves_first = self._has_saved_first = True
+        else:
+            self._controls.wait_while(lack)
+            self._memory.begin_anew()
+            self._has_saved_first = False
 
     def on_sample(self, step: int, *, report: SampleReport) -> None:
         """Tell of a sample."""

@@ -1,4 +1,4 @@
-"""Which LoRA files of the engine's runs stay."""
+"""Which LoRA files of the engine's runs stay, and what its runs wait for."""
 
 from pathlib import Path
 
@@ -8,10 +8,14 @@ from safetensors.torch import save_file
 from tests.support.jobs import small_job
 from tests.support.pocket_runs import FakeControls
 
+from diffusionforce.engines import pressure
+from diffusionforce.engines.musubi import telling
 from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.errors import DivergedError, WeightsError
+from diffusionforce.hooks.musubi.assignment import StepReport
 from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.pipeline.placement import even_placement
+from diffusionforce.rig.shared_memory import SharedMemoryWatch
 from diffusionforce.runs import RunFolder
 
 
@@ -71,3 +75,39 @@ def test_a_lora_of_numbers_that_are_none_ends_the_run_and_those_before_stay(fold
         told.on_checkpoint(20, path=second)
     assert first.is_file() and not second.exists()
     assert (told.saved_step, told.saved_path) == (10, "checkpoints/fox-step00000010.safetensors")
+
+
+def step_report(locked_bytes: int = 0) -> StepReport:
+    return StepReport(
+        loss=1.0, learning_rate=1e-4, grad_norm=None, seconds=1.0, timeline=None, locked_bytes=locked_bytes
+    )
+
+
+def test_a_run_whose_memory_the_system_moves_saves_first_and_then_waits(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gib = [0, 8, 8, 11, 11, 11, 11, 11]
+    watch = SharedMemoryWatch(lambda: gib.pop(0) << 30, clock=lambda: -2.0 * len(gib))
+    monkeypatch.setattr(telling, "watch_shared_memory", lambda: watch)
+    told, controls = teller(folder), FakeControls()
+    told._controls = controls
+    told.on_step(1, num_steps=60, report=step_report())
+    told.on_step(2, num_steps=60, report=step_report(locked_bytes=8 << 30))
+    told.on_step(3, num_steps=60, report=step_report(locked_bytes=8 << 30))
+    assert not told.take_save_request() and controls.lacks == []
+    told.on_step(4, num_steps=60, report=step_report(locked_bytes=8 << 30))
+    assert told.take_save_request() and not told.take_save_request() and controls.lacks == []
+    told.on_step(5, num_steps=60, report=step_report(locked_bytes=8 << 30))
+    (lack,) = controls.lacks
+    assert lack is not None and "moved 3 GB" in lack.sentence and "by step 5" in lack.sentence
+    told.on_step(6, num_steps=60, report=step_report(locked_bytes=8 << 30))
+    assert not told.take_save_request() and len(controls.lacks) == 1, "who goes on all the same is not asked again"
+
+
+def test_a_step_is_taken_again_only_where_one_has_fitted(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pressure, "TRIES_AFTER_S", (0.0,))
+    told, error = teller(folder), torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has")
+    assert not told.makes_room(error)
+    told.on_step(1, num_steps=60, report=step_report())
+    assert told.makes_room(error)
+    assert not told.makes_room(RuntimeError("shapes cannot be multiplied"))

@@ -141,7 +141,7 @@ def test_a_computer_without_a_key_store_says_so(page: SettingsPage, qtbot: QtBot
 
 
 def test_the_engine_is_looked_at_and_installed(page: SettingsPage, engine: dict[str, str], qtbot: QtBot):
-    card = page.updates
+    card = page.updates.engine
     qtbot.waitUntil(lambda: card.headline.text() == "Engine 1.2 is installed", timeout=WAIT_MS)
     assert card.act.accessibleName() == "Verify"
     engine["status"] = INTACT.replace("STATE", "missing")
@@ -155,7 +155,7 @@ def test_the_engine_is_looked_at_and_installed(page: SettingsPage, engine: dict[
 
 
 def test_an_engine_process_that_says_nothing_is_told(page: SettingsPage, engine: dict[str, str], qtbot: QtBot):
-    card = page.updates
+    card = page.updates.engine
     qtbot.waitUntil(lambda: not card.desk.is_busy, timeout=WAIT_MS)
     engine["verify"] = "gibberish"
     card.desk.ask("verify")
@@ -163,10 +163,10 @@ def test_an_engine_process_that_says_nothing_is_told(page: SettingsPage, engine:
 
 
 def test_the_engine_is_left_alone_during_a_run(window: Window, page: SettingsPage, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(page.updates, "_is_training", lambda: True)
-    page.updates._show_engine()
-    assert not page.updates.act.isEnabled()
-    assert page.updates.act.toolTip() == "Not while a run goes on."
+    monkeypatch.setattr(page.updates.engine, "_is_training", lambda: True)
+    page.updates.engine._show()
+    assert not page.updates.engine.act.isEnabled()
+    assert page.updates.engine.act.toolTip() == "Not while a run goes on."
 
 
 def test_a_long_path_keeps_its_beginning_and_its_end(window: Window, qtbot: QtBot):

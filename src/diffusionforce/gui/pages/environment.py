@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QApplication
 
 from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.pages.engine_line import BUSY_REASON, EngineLine
 from diffusionforce.gui.pages.environment_setup import EnvironmentSetup
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.widgets.buttons import Button
@@ -18,7 +20,6 @@ from diffusionforce.gui.widgets.notices import Banner
 MAX_PX = 1240
 LOG_PX = 190
 FLUSH_MS = 150
-BUSY_REASON = "Not while a run goes on."
 
 
 class EnvironmentPage(Page):
@@ -65,7 +66,9 @@ class EnvironmentPage(Page):
             "Its own Python has PyTorch and trains; bootstrap.py set it up, and renews it. What is built here is for "
             "the installed application, and is not used by this window.",
         )
-        inner = holder(column(self._checkout, self.question, self.setup, self._log_card, None, gap=14))
+        self.engine = EngineLine(is_training=is_training)
+        engine = Card("Engine", "for the real models; the demo needs none").add(self.engine)
+        inner = holder(column(self._checkout, self.question, self.setup, self._log_card, engine, None, gap=14))
         inner.setMaximumWidth(MAX_PX)
         self.body.addWidget(self.header)
         self.body.addWidget(scrolling(inner, name="clear"), 1)
@@ -89,6 +92,12 @@ class EnvironmentPage(Page):
         """Look at it anew."""
         self._ask(False)
         self.desk.look()
+        self.engine.shown()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Let go of what only this page needs; with the window, everything ends."""
+        super().hideEvent(event)
+        self.engine.rest(for_good=not self.window().isVisible())
 
     def _ask(self, asks: bool) -> None:
         self.question.setVisible(asks)

@@ -103,7 +103,7 @@ class SettingsPage(Page):
     def hideEvent(self, event: QHideEvent) -> None:
         """Let go of what only this page needs; with the window, everything ends."""
         super().hideEvent(event)
-        self.updates.rest(for_good=not self.window().isVisible())
+        self.updates.engine.rest(for_good=not self.window().isVisible())
 
     def _on_theme(self, index: int) -> None:
         self._preferences.theme = CHOICES[index]
@@ -128,7 +128,7 @@ class SettingsPage(Page):
             self._preferences.language = code
             self._preferences.save()
             language.use(code)
-            self.updates.rest(for_good=True)
+            self.updates.engine.rest(for_good=True)
             self.language_changed.emit()
 
     def _on_reset(self) -> None:

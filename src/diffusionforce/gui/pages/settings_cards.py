@@ -7,21 +7,19 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
-from diffusionforce.gui.engine_desk import EngineDesk
 from diffusionforce.gui.model import hub_token
 from diffusionforce.gui.model.hub_token import TokenState
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.pages.engine_line import EngineLine
 from diffusionforce.gui.preferences import TOKEN_KEPT_KEY, Preferences
 from diffusionforce.gui.rig_watch import RigWatch
-from diffusionforce.gui.widgets.bars import ProgressBar
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Icon, Label
-from diffusionforce.gui.widgets.layout import Stretched, add, column, hairline, holder, row
+from diffusionforce.gui.widgets.layout import Stretched, add, column, hairline, row
 from diffusionforce.rig import RigReport
 
 FIELD_PX = 280
-BUSY_REASON = "Not while a run goes on."
 
 
 def setting(name: str, note: Label | str, *widgets: QWidget) -> QHBoxLayout:
@@ -143,73 +141,27 @@ class UpdatesCard(Card):
 
     def __init__(self, watch: RigWatch, *, is_training: Callable[[], bool]) -> None:
         super().__init__("Engine and environment", gap=12)
-        self._watch, self._is_training = watch, is_training
-        self.desk = EngineDesk(self)
-        self.desk.changed.connect(self._show_engine)
+        self._watch = watch
         self._has_looked = False
-        self._icon, self.headline = Icon("info", "info", 16), Label("", "strong", wrap=True)
-        self.detail = Label("", "small", wrap=True)
-        self.bar = ProgressBar(height=6, name=tr("Installing the engine"))
-        self.bar.hide()
-        self.act = Button("Install", "download")
-        self.act.clicked.connect(self._act)
-        self.cancel = Button("Cancel")
-        self.cancel.clicked.connect(self._cancel)
+        self.engine = EngineLine(is_training=is_training)
         self._python, self.environment = Icon("info", "info", 16), Label("", "small", wrap=True)
         self.manage = Button("Training environment", "arrow")
         self.manage.clicked.connect(self.environment_asked)
         self.check = Button("Check again", "refresh")
         self.check.clicked.connect(self._check)
         watch.examined.connect(self._show_environment)
-        self._build()
-        self._show_engine()
+        environment = (column(Label(tr("Environment"), "strong"), self.environment, gap=1), 1)
+        buttons = row(self.check, self.manage, gap=8)
+        self.add(self.engine, hairline(), row(self._python, environment, buttons, gap=12))
         if watch.report is not None:
             self._show_environment(watch.report)
 
-    def _build(self) -> None:
-        engine = row((column(self.headline, self.detail, self.bar, gap=3), 1), self.act, self.cancel, gap=8)
-        environment = (column(Label(tr("Environment"), "strong"), self.environment, gap=1), 1)
-        self.add(
-            row(self._icon, (holder(engine), 1), gap=12),
-            hairline(),
-            row(self._python, environment, row(self.check, self.manage, gap=8), gap=12),
-        )
-
     def shown(self) -> None:
         """Look at the engine and the environment, the first time."""
+        self.engine.shown()
         if not self._has_looked:
             self._has_looked = True
-            self.desk.ask("status")
             self._check()
-
-    def rest(self, *, for_good: bool) -> None:
-        """Give up looking at the engine, because nobody looks at it; an installation goes on, unless it is for good."""
-        if self.desk.is_busy and (for_good or self.desk.action != "install"):
-            self.desk.cancel()
-            self._has_looked = False
-
-    def _act(self) -> None:
-        if not self._is_training():
-            self.desk.ask(self.desk.view.action or "status")
-
-    def _cancel(self) -> None:
-        self.desk.cancel()
-        self.desk.ask("status")
-
-    def _show_engine(self) -> None:
-        view = self.desk.view
-        self._icon.set(view.tone, view.tone)
-        self.headline.set_text(view.title)
-        self.detail.set_text(view.text)
-        self.detail.setVisible(bool(view.text))
-        self.bar.setVisible(view.share is not None)
-        if view.share is not None:
-            self.bar.show_share(view.share)
-        words = {"install": tr("Install"), "verify": tr("Verify")}
-        self.act.setVisible(not view.is_busy)
-        self.act.set_text(words.get(view.action, ""), icon="download" if view.action == "install" else "check")
-        self.act.allow(not self._is_training(), reason=tr(BUSY_REASON))
-        self.cancel.setVisible(view.is_busy and self.desk.is_busy)
 
     def _check(self) -> None:
         self.check.allow(False, reason=tr("Asking PyTorch what it can do here"))

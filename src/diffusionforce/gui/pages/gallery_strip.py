@@ -145,7 +145,7 @@ class FilmStripPane(QWidget):
         self.stage.show_picture(picture, "The file is gone" if broken and picture is None else "")
         seed = self._table.rows[self._row].seed
         self._step.set_text(step_words(step))
-        self._seed.set_text(f"{self.strip.index + 1} of {len(steps)} · seed {seed}")
+        self._seed.set_text(tr(f"{self.strip.index + 1} of {len(steps)} · seed {seed}"))
 
     def toggle(self) -> None:
         """Let the film run from its start, or stop it."""

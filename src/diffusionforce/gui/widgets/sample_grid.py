@@ -214,7 +214,9 @@ class SampleGrid(PaintedArea):
         for column in now.columns_in_sight:
             step, box = steps[column], now.box(Cell(0, column))
             area = QRectF(box.left(), 0, box.width(), HEADER_PX - 6)
-            words, bold = step_words(step), theme.font(13, 600)
+            words, bold = tr(step_words(step)), theme.font(13, 600)
+            if not step and paint.text_width(words, bold) > area.width():
+                words = tr("Before")
             paint.text(painter, area, words, font=bold, colour="text")
             left = area.left() + paint.text_width(words, bold) + 8
             rest = QRectF(left, 0, area.right() - left, HEADER_PX - 6)

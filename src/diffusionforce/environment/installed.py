@@ -97,7 +97,7 @@ def check_imports(
             report(EnvironmentLine(text=line))
 
     report(EnvironmentProgress(step="check", total=len(names)))
-    command = [str(python), "-P", "-X", "utf8", str(Path(loading.__file__)), *names]
+    command = [str(python), "-I", "-X", "utf8", str(Path(loading.__file__)), *names]
     try:
         ended = process.run(
             command, take=take, tick=lambda: None, is_cancelled=is_cancelled, variables={"PYTHONPATH": None}

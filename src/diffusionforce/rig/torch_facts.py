@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 
 from diffusionforce.desktop import children
-from diffusionforce.wire.interpreter import child_python
+from diffusionforce.wire.interpreter import apart_flag, child_python
 
 NOT_HERE = "PyTorch is not here: the training environment is not set up yet."
 _QUESTION = """
@@ -52,7 +52,7 @@ def torch_facts(*, timeout_s: float = 60.0, python: str | None = None) -> TorchF
     """
     python = python or child_python()
     try:
-        child = children.run([python, "-X", "utf8", "-c", _QUESTION], timeout_s=timeout_s)
+        child = children.run([python, apart_flag(), "-X", "utf8", "-c", _QUESTION], timeout_s=timeout_s)
     except subprocess.TimeoutExpired:
         return TorchFacts(failure=f"PyTorch did not start within {timeout_s:.0f} s.")
     except OSError as error:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator
 from pathlib import Path
 
-from diffusionforce.wire.interpreter import child_python, own_python
+from diffusionforce.wire.interpreter import apart_flag, child_python, own_python
 
 PASSING_JOB_NAME = "passing.job.toml"
 """A job file of this name exists to be handed over: the trainer deletes it, and its folder, once it has read it."""
@@ -16,8 +16,7 @@ PASSING_JOB_NAME = "passing.job.toml"
 def module_command(module: str, *arguments: str) -> list[str]:
     """Return the command line of a process that runs a module of ours, where there is PyTorch if it is anywhere.
 
-    `-P` keeps a `random.py` in the folder from which the user starts us out of the import path. A process that
-    crashes says on its standard error where it was.
+    A process that crashes says on its standard error where it was.
 
     Args:
         module: The module, with its package.
@@ -37,7 +36,7 @@ def own_command(module: str, *arguments: str) -> list[str]:
 
 
 def _command(python: str, module: str, *arguments: str) -> list[str]:
-    return [python, "-P", "-X", "utf8", "-X", "faulthandler", "-m", module, *arguments]
+    return [python, apart_flag(), "-X", "utf8", "-X", "faulthandler", "-m", module, *arguments]
 
 
 def child_command(job_file: Path) -> list[str]:

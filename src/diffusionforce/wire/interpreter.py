@@ -119,6 +119,15 @@ def is_from_checkout() -> bool:
     return has_torch() and not (Path(sys.prefix) / STAMP_NAME).is_file()
 
 
+def apart_flag() -> str:
+    """Return the option that keeps other code of the user's out of the import path of children.
+
+    `-P` keeps out a `random.py` in the folder that we were started from. The installed application keeps out whatever
+    belongs to another Python, too.
+    """
+    return "-P" if is_from_checkout() else "-I"
+
+
 def require_torch() -> None:
     """Refuse to go on in a Python that has no PyTorch.
 

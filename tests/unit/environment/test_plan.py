@@ -156,6 +156,7 @@ def test_children_run_in_the_environment_only_where_we_have_no_torch_and_it_is_w
     app: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert interpreter.child_python() == sys.executable
+    assert child.module_command("a.b")[1] == "-P"
     assert not interpreter.is_environment_needed()
     monkeypatch.setattr(interpreter, "has_torch", lambda: False)
     assert interpreter.child_python() == sys.executable
@@ -170,7 +171,7 @@ def test_children_run_in_the_environment_only_where_we_have_no_torch_and_it_is_w
     stamp.write_text(json.dumps(interpreter.ingredients() | {"backend": "cpu"}), encoding="utf-8")
     python = str(interpreter.venv_python(folder))
     assert child.module_command("a.b", "c")[0] == python
-    assert child.module_command("a.b", "c")[1:] == ["-P", "-X", "utf8", "-X", "faulthandler", "-m", "a.b", "c"]
+    assert child.module_command("a.b", "c")[1:] == ["-I", "-X", "utf8", "-X", "faulthandler", "-m", "a.b", "c"]
     assert own_command("a.b")[0] == sys.executable
     assert not interpreter.is_environment_needed()
     assert "env repair" in interpreter.repair_hint()

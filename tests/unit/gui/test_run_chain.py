@@ -39,7 +39,7 @@ def test_what_there_was_before_is_found_back_to_the_first_run(chain: tuple[Path,
     model = RunModel(job, begun_at=run_chain.begun_at(job))
     model.take_earlier(runs)
     assert model.step == 200 and model.samples.path(third, 0, 0) is not None
-    assert model.samples.steps[0] == 0 and model.earlier_s > 0
+    assert model.samples.steps[0] == 0 and model.training_s == model.earlier_s > 0
 
 
 def test_a_run_that_is_gone_ends_the_chain(chain: tuple[Path, Path, Path]):

@@ -43,7 +43,10 @@ def subject(folder: Path) -> str:
 
 
 def _is_demo(folder: Path) -> bool:
-    return folder.parent.name == "demo_datasets" and folder.parent.resolve() == shipped_dir("demo_datasets").resolve()
+    """Whether a folder is a demo of this program, or of where it lay before."""
+    if folder.parent.name != "demo_datasets":
+        return False
+    return folder.name in DEMO_NAMES or folder.parent.resolve() == shipped_dir("demo_datasets").resolve()
 
 
 def _demo_name(name: str) -> str:

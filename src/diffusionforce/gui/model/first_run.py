@@ -163,7 +163,7 @@ def left_words(model: RunModel) -> str:
 def result_words(model: RunModel) -> str:
     """Return what the demo showed, in a sentence."""
     fall = model.losses.held_out_fall
-    took = f"It took {words.duration(model.steps_s)} of training." if model.steps_s else ""
+    took = f"It took {words.duration(model.training_s)} of training." if model.training_s else ""
     if fall is None or fall <= 0:
         return took
     known = f"On pictures that it never saw, its error fell by {words.percent(fall)}."

@@ -203,6 +203,11 @@ class RunModel:
         return self.job.profile.training.steps if self.job else 0
 
     @property
+    def training_s(self) -> float:
+        """Seconds that training took, without pauses and previews, with that of the runs that this one goes on from."""
+        return self.earlier_s + self.steps_s
+
+    @property
     def share(self) -> float:
         """How far the training is, 0 to 1."""
         return self.step / self.num_steps if self.num_steps else 0.0

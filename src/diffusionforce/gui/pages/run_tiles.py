@@ -41,7 +41,7 @@ class RunTiles(QWidget):
         context, tone = self._held_out_context(model, compact=compact)
         self.held_out.show_value(words.loss(value), context=context, tone=tone)
         seconds = model.step_s
-        total = f"{words.duration(model.steps_s)} of training" if model.steps_s else "after the first step"
+        total = f"{words.duration(model.training_s)} of training" if model.training_s else "after the first step"
         if model.planned is not None and model.planned.step_s is not None:
             total = f"forecast was {step_seconds(model.planned.step_s)}"
         shown, unit = ("–", "") if seconds is None else (f"{seconds:.2f}", "s")

@@ -1,6 +1,7 @@
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 from tests.gui import recorded
 
 from diffusionforce.gui.model.run_title import day_and_time, job_title, long_title, run_title, started
@@ -37,8 +38,7 @@ def test_today_is_called_today():
     assert day_and_time(now.replace(year=now.year - 2, day=1, month=3)).startswith(f"1 Mar {now.year - 2}")
 
 
-def test_a_run_on_a_demo_is_called_by_its_character():
-    job = recorded.job(
-        Path("/runs/2026-01-02-100000-pocket-demo"), dataset_dir=shipped_dir("demo_datasets") / "loranne"
-    )
+@pytest.mark.parametrize("demos", [shipped_dir("demo_datasets"), Path("/where/it/was/installed/before/demo_datasets")])
+def test_a_run_on_a_demo_is_called_by_its_character(demos: Path):
+    job = recorded.job(Path("/runs/2026-01-02-100000-pocket-demo"), dataset_dir=demos / "loranne")
     assert job_title(job) == "Pocket demo · LoRAnne"

@@ -46,6 +46,13 @@ class MemoryUse:
     eight_bit: bool = False
     blocks_to_swap: int = 0
     """By the engine's own block swap; 0 where we place the blocks."""
+    is_divided: bool = False
+    """Whether the model is on several cards."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the model is on one card all the time."""
+        return not self.is_divided and not self.blocks_to_swap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,14 +102,17 @@ def training_arguments(
     Raises:
         ProfileError: Settings contradict each other or the file, or an advanced option is refused.
     """
+    memory = memory or MemoryUse()
+    # Another transformer for samples takes the place of the one that is trained, on one card and as a whole.
+    usable = {role: path for role, path in files.items() if memory.is_whole or not _is_for_samples_alone(family, role)}
     values = {
         **family.defaults,
         **dict(_versions(family)),
-        **_files(family, files, with_samples=places.sample_prompts is not None),
+        **_files(family, usable, with_samples=places.sample_prompts is not None),
         **_places(places),
         **_lora(profile, family),
         **_training(profile),
-        **_memory(family, memory or MemoryUse(), file_precision=file_precision),
+        **_memory(family, memory, file_precision=file_precision),
         "mixed_precision": mixed_precision(profile, family=family, file_precision=file_precision),
         **_saves(profile),
         **(_samples(profile) if places.sample_prompts is not None else {}),
@@ -206,6 +216,11 @@ def _files(family: Family, files: Mapping[str, Path], *, with_samples: bool) -> 
         elif is_needed:
             raise ProfileError(f"{family.title} needs its {file.title}, and none is known.")
     return values
+
+
+def _is_for_samples_alone(family: Family, role: str) -> bool:
+    file = family.file(role)
+    return file is not None and file.optional and file.uses == {"samples"}
 
 
 def _places(places: Places) -> dict[str, OptionValue]:

@@ -19,7 +19,7 @@ from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import choose_devices
 from diffusionforce.errors import EngineError
 from diffusionforce.job import Job, write_whole
-from diffusionforce.wire import Done, Message, Stopped
+from diffusionforce.wire import Done, Message, Stopped, Warn
 
 PROMPTS = "prompts.json"
 
@@ -87,7 +87,9 @@ class MusubiRun:
 
     def _arguments(self, ready: Ready, devices: tuple[torch.device, ...]) -> EngineArguments:
         """Prepare what is trained on, and write the options down."""
-        memory = memory_use(self.plan, family=ready.family)  # Before the preparation, which takes minutes.
+        memory = memory_use(
+            self.plan, family=ready.family, num_devices=len(devices)
+        )  # Before the preparation, which takes minutes.
         config = Preparation(
             ready=ready,
             dataset=self.dataset,
@@ -101,7 +103,7 @@ class MusubiRun:
             prompts = self.output.root / PROMPTS
             told = prompts_file(self.job.profile, family=ready.family, dataset_dir=self.job.dataset_dir)
             write_whole(prompts, told)
-        return training_arguments(
+        arguments = training_arguments(
             self.job.profile,
             family=ready.family,
             files=ready.files,
@@ -115,6 +117,21 @@ class MusubiRun:
             memory=memory,
             file_precision=ready.file_precision,
         )
+        if prompts is not None:
+            self._tell_what_is_left_out(ready, arguments)
+        return arguments
+
+    def _tell_what_is_left_out(self, ready: Ready, arguments: EngineArguments) -> None:
+        """Warn of files that are here and that samples are made without."""
+        for file in ready.family.files:
+            if file.role in ready.files and "samples" in file.uses and file.role not in arguments.values:
+                self.report(
+                    Warn(
+                        sentence=f"Samples are made with the model that is trained, without its {file.title}: that "
+                        "takes a card on which all of the model is.",
+                        hint="The LoRA is the same; look at it with the other model afterwards.",
+                    )
+                )
 
     def _device_of(self, call: str) -> str:
         """Where the forecast found room; empty without one."""
@@ -127,13 +144,18 @@ class MusubiRun:
             raise _StopAsked
 
 
-def memory_use(plan: RunPlan | None, *, family: Family) -> MemoryUse:
+def memory_use(plan: RunPlan | None, *, family: Family, num_devices: int) -> MemoryUse:
     """How weights are held: several cards have blocks placed and paged by us, one swaps them in the engine's way.
+
+    Args:
+        plan: The run's plan, if it has one.
+        family: Its model.
+        num_devices: Cards that it runs on.
 
     Raises:
         DeviceError: One card would have to swap more than the engine does.
     """
     if plan is None:
-        return MemoryUse()
-    swapped = blocks_to_swap(family, paged=plan.paged) if len(plan.devices) == 1 else 0
-    return MemoryUse(eight_bit=plan.weights == "fp8", blocks_to_swap=swapped)
+        return MemoryUse(is_divided=num_devices > 1)
+    swapped = blocks_to_swap(family, paged=plan.paged) if num_devices == 1 else 0
+    return MemoryUse(eight_bit=plan.weights == "fp8", blocks_to_swap=swapped, is_divided=num_devices > 1)

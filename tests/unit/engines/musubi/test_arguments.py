@@ -53,6 +53,15 @@ def arguments(family: Family = KLEIN, profile: Profile | None = None, **more: An
     return training_arguments(profile, family=family, **more)
 
 
+def test_another_transformer_for_samples_needs_a_card_on_which_all_of_the_model_is():
+    # Symptom: the first sample put all of Krea 2 onto the first card, or the engine ended before the first step.
+    krea = FAMILIES["krea2"]
+    assert arguments(krea).values["turbo_dit"] == "/weights/turbo_dit"
+    for memory in (MemoryUse(is_divided=True), MemoryUse(blocks_to_swap=2)):
+        values = arguments(krea, memory=memory).values
+        assert "turbo_dit" not in values and values["dit"] == "/weights/dit" and values["vae"] == "/weights/vae"
+
+
 @ALL
 def test_nothing_that_decides_is_left_to_the_engine(family: Family):
     values = arguments(family).values

@@ -18,14 +18,21 @@ from diffusionforce.job import Job, builtin_profiles, read_profile
 BY_TINY = {
     "wan21": "wan2.1-t2v-14b",
     "wan22": "wan2.2-t2v-a14b",
+    "wan21-i2v": "wan2.1-i2v-14b",
+    "wan22-i2v": "wan2.2-i2v-a14b",
     "klein": "flux2-klein-base-9b",
     "qwen": "qwen-image",
+    "qwen-edit": "qwen-image-edit-2511",
     "krea2": "krea2",
     "zimage": "z-image",
     "kontext": "flux1-kontext",
     "hunyuan": "hunyuan-video",
+    "hunyuan-1.5": "hunyuan-video-1.5",
+    "hunyuan-1.5-i2v": "hunyuan-video-1.5-i2v",
+    "framepack": "framepack",
     "ideogram4": "ideogram4",
     "kandinsky5": "kandinsky5-lite-t2v",
+    "kandinsky5-i2v": "kandinsky5-pro-i2v",
 }
 
 
@@ -51,9 +58,13 @@ def test_weights_are_held_as_the_plan_says_whatever_its_words() -> None:
     one, two = (tuple(DevicePlan(device=f"cuda:{index}", label="") for index in range(num)) for num in (1, 2))
     plan = RunPlan(devices=two, chunk_sizes=(2, 2), stage_of_chunk=(0, 1), paged=frozenset({1}), words="not fp8")
     wan = FAMILIES["wan2.1-t2v-14b"]
-    assert memory_use(None, family=wan) == memory_use(plan, family=wan) == MemoryUse()
-    assert memory_use(dataclasses.replace(plan, weights="fp8"), family=wan) == MemoryUse(eight_bit=True)
-    assert memory_use(dataclasses.replace(plan, devices=one), family=wan) == MemoryUse(blocks_to_swap=1)
+    divided = MemoryUse(is_divided=True)
+    assert memory_use(None, family=wan, num_devices=2) == memory_use(plan, family=wan, num_devices=2) == divided
+    in_8_bits = dataclasses.replace(plan, weights="fp8")
+    assert memory_use(in_8_bits, family=wan, num_devices=2) == MemoryUse(eight_bit=True, is_divided=True)
+    on_one = memory_use(dataclasses.replace(plan, devices=one), family=wan, num_devices=1)
+    assert on_one == MemoryUse(blocks_to_swap=1) and not on_one.is_whole
+    assert memory_use(None, family=wan, num_devices=1).is_whole
 
 
 def test_prompts_are_read_where_the_forecast_found_room_for_captions(tmp_path: Path) -> None:

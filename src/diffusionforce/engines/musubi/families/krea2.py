@@ -112,7 +112,7 @@ FAMILIES = (
         validated="trained tiny on two devices",
         traps=(
             "fp8_base needs fp8_scaled.",
-            "turbo_dit cannot be combined with swapped blocks, and reloads the whole model onto one card.",
+            "Samples are made with turbo_dit only where all of the model is on one card.",
             "Without guidance, samples of the RAW model are blurry.",
             "The LoRA covers every layer of the model, also those outside its blocks.",
         ),

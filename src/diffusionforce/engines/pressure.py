@@ -107,7 +107,8 @@ class Pressure:
         return Lack(
             sentence=f"Another program took memory of {where}: {in_gb(free_bytes)} are free, and step {step} needs "
             f"{in_gb(wanted_bytes)} more than this run holds.",
-            hint="Close the other program: the run goes on by itself then. Resume tries at once; Stop ends it with what it has.",
+            hint="Close the other program: the run goes on by itself then. Resume tries at once; Stop ends it with "
+            "what it has.",
         )
 
 

@@ -42,12 +42,13 @@ class Patience:
         self.allowed_s = _STAGES_S["model"]
         """How long it may take over it without a word."""
 
-    def note(self, message: Message, *, silent_s: float) -> None:
+    def note(self, message: Message, *, silent_s: float, was_away: bool = False) -> None:
         """Take in a record.
 
         Args:
             message: The record.
             silent_s: Seconds since the last sign of life before it.
+            was_away: Whether the process did not run for some of that time, which then measures nothing.
         """
         match message:
             case Planned():
@@ -62,7 +63,8 @@ class Patience:
                 # Before the first step and after the last there may be samples next, which nobody announces.
                 self.allowed_s = max(self.allowed_s, self._stage_s("held_out"))
             case Step():
-                self._recent_s.append(message.seconds)
+                if not was_away:  # On Windows the clock of a step goes on while a laptop sleeps.
+                    self._recent_s.append(message.seconds)
                 self._expect_step(message.step, settling_s=0.0)
             case _:
                 pass

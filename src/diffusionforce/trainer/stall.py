@@ -51,7 +51,7 @@ class StallWatch:
         self._silent_s = 0.0
         self._step = 0
         self._stalled_doing = ""
-        self._is_waiting = False
+        self._is_waiting = self._was_away = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
 
@@ -71,14 +71,14 @@ class StallWatch:
             return
         with self._lock:
             self._step = getattr(message, "step", self._step)
-            self._patience.note(message, silent_s=self._silent_s)
+            self._patience.note(message, silent_s=self._silent_s, was_away=self._was_away)
         self.note_life()
 
     def note_life(self) -> None:
         """Take in that the engine did something, such as to ask for requests."""
         with self._lock:
             silent_s, doing = self._silent_s, self._stalled_doing
-            self._silent_s, self._stalled_doing = 0.0, ""
+            self._silent_s, self._stalled_doing, self._was_away = 0.0, "", False
             step = self._step
         if doing:
             sentence = f"{doing} goes on after {_duration(silent_s)} without progress."
@@ -109,6 +109,7 @@ class StallWatch:
             if self._is_waiting:
                 return
             if elapsed_s > _AWAY_LOOKS * LOOK_S:
+                self._was_away = True
                 if not self._stalled_doing:
                     self._silent_s = 0.0
                 return

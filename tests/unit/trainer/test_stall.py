@@ -168,3 +168,15 @@ def test_an_engine_that_asks_for_requests_is_alive_and_warnings_of_others_are_no
 def test_every_stage_has_a_time_and_words():
     stages = set(get_args(Preparing.model_fields["stage"].annotation))
     assert stages == STAGE_WORDS.keys() == patience._STAGES_S.keys()
+
+
+def test_a_step_that_was_slept_through_makes_nobody_patient(run: Watched):
+    """On Windows the clock of a step goes on while the computer sleeps: eight hours would be three days of patience."""
+    run.hear(step(5, seconds=10))
+    run.watch.pass_time(28_800.0)
+    run.hear(step(6, seconds=28_800))
+    run.pass_s(8 * 10 + LOOK_S)
+    assert [told.stalled for told in run.told] == [True]
+    run.hear(step(7, seconds=20))
+    run.pass_s(8 * 20)
+    assert [told.stalled for told in run.told] == [True, False]

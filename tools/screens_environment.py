@@ -13,7 +13,6 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QScrollArea
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import environment_desk
 from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model.environment_view import EnvironmentView
 from diffusionforce.gui.pages.welcome import WelcomePage
@@ -99,7 +98,12 @@ LOGGED = frozenset({"running", "loading", "stopped", "failed", "done"})
 
 
 class Given(EnvironmentDesk):
-    """Shows what it is given, and looks at nothing."""
+    """Shows what it is given, as in the installed application, and looks at nothing."""
+
+    @property
+    def is_ours(self) -> bool:
+        """It is."""
+        return True
 
     def look(self) -> None:
         """Leave it as it is."""
@@ -114,7 +118,6 @@ def give(window: Window, name: str) -> None:
 
 def _page(name: str, *, at_end: bool = False) -> Show:
     def show(window: Window, _runs: dict[str, Path]) -> None:
-        environment_desk.is_from_checkout = lambda: False
         give(window, name)
         window.go("environment")
         wait(300)

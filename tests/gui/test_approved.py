@@ -55,6 +55,8 @@ APPROVED = (
     ("rig", "dark"),
     ("own profile", "dark"),
     ("first steps, demo", "dark"),
+    ("environment before", "dark"),
+    ("environment on its way", "light"),
     ("forecast fits", "light"),
     ("done", "light"),
     ("gallery", "light"),

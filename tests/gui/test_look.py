@@ -12,9 +12,11 @@ from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 from tests.support import broken_dataset, forecasts, rigs
 
+import screens_environment
 from diffusionforce.gui import theme
 from diffusionforce.gui.model import language, profile_shelf
 from diffusionforce.gui.pages.datasets import DatasetsPage
+from diffusionforce.gui.pages.environment import EnvironmentPage
 from diffusionforce.gui.pages.gallery import FAVOURITES, STRIP
 from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.pages.profiles import ProfilesPage
@@ -209,6 +211,17 @@ def show_step(at: int) -> Callable[[Window, Path], None]:
     return show
 
 
+def show_environment(name: str) -> Callable[[Window, Path], None]:
+    def show(window: Window, _path: Path) -> None:
+        screens_environment.give(window, name)
+        window.go("environment")
+        page = window.place("environment")
+        assert isinstance(page, EnvironmentPage)
+        wait_for(lambda: not page.engine.desk.is_busy)
+
+    return show
+
+
 def show_in_german(key: str) -> Callable[[Window, Path], None]:
     def show(window: Window, _path: Path) -> None:
         language.use("de")
@@ -248,6 +261,8 @@ SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "runs side by side": show_runs_side_by_side,
     "rig": show_rig,
     "settings": show_place("settings"),
+    "environment before": show_environment("before"),
+    "environment on its way": show_environment("running"),
     "own profile": show_own_profile(edits={"lora.rank": "8", "training.learning_rate": "0.1"}),
     "wrong profile": show_own_profile(edits={"training.steps": "0", "dataset.width": "100", "lora.rank": "x"}),
     "first steps, rig": show_step(0),

@@ -44,6 +44,7 @@ IN_THE_WINDOW = (
     "gui/model/plan_notices.py",
     "gui/model/plan_words.py",
     "gui/model/preview_cost.py",
+    "gui/model/queue_times.py",
     "gui/model/readiness.py",
     "gui/model/rig_words.py",
     "gui/model/run_model.py",

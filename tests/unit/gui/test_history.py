@@ -8,7 +8,7 @@ import pytest
 from tests.gui import recorded
 
 from diffusionforce.errors import RunFolderError
-from diffusionforce.gui.model import comparison, history
+from diffusionforce.gui.model import comparison, history, queue_times
 from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
 from diffusionforce.runs.labels import RunLabel, write_label
 
@@ -22,19 +22,19 @@ def done(root: Path, **changes: object) -> history.PastRun:
 def test_runs_that_wait_are_timed_by_earlier_runs_of_their_profile(tmp_path: Path):
     past = [done(tmp_path / "a"), done(tmp_path / "b", profile_name="other", step=1)]
     jobs = [recorded.job(tmp_path, steps=steps) for steps in (300, 600)]
-    times = history.waiting_times(jobs, past, busy_s=60.0)
+    times = queue_times.waiting_times(jobs, past, busy_s=60.0)
     assert [(time.start_s, time.length_s) for time in times] == [(60.0, 124.0), (184.0, 248.0)]
     now = datetime(2026, 1, 2, 10, 0)
     assert times[1].words(now) == "starts about 10:03 · about 4 min 8 s"
-    assert history.all_done_words(times, now=now) == "2 runs waiting. All done about 10:07."
+    assert queue_times.all_done_words(times, now=now) == "2 runs waiting. All done about 10:07."
 
 
 def test_what_is_not_known_is_not_claimed(tmp_path: Path):
     jobs = [recorded.job(tmp_path), recorded.job(tmp_path)]
-    times = history.waiting_times(jobs, [], busy_s=0.0)
+    times = queue_times.waiting_times(jobs, [], busy_s=0.0)
     assert [time.words(datetime(2026, 1, 2)) for time in times] == ["starts next", "starts after those before"]
-    assert history.all_done_words(times, now=datetime(2026, 1, 2)) == "2 runs waiting."
-    assert history.waiting_times(jobs, [done(tmp_path / "a")], busy_s=None)[0].start_s is None
+    assert queue_times.all_done_words(times, now=datetime(2026, 1, 2)) == "2 runs waiting."
+    assert queue_times.waiting_times(jobs, [done(tmp_path / "a")], busy_s=None)[0].start_s is None
 
 
 def test_the_history_knows_pictures_clips_and_saved_states(tmp_path: Path):
@@ -128,15 +128,15 @@ def test_previews_that_would_go_are_counted_when_it_is_asked(tmp_path: Path):
 def test_a_run_that_goes_on_takes_the_steps_that_are_left(tmp_path: Path):
     past = [done(tmp_path / "a")]
     job = recorded.job(tmp_path).model_copy(update={"resume": tmp_path / "a" / "checkpoints" / "a_step_000150-state"})
-    assert history.resume_step(job, past) == 150
-    assert history.expected_s(job, past) == 62.0
+    assert queue_times.resume_step(job, past) == 150
+    assert queue_times.expected_s(job, past) == 62.0
 
 
 def test_no_time_is_told_for_a_queue_that_waits_to_be_started(tmp_path: Path):
     jobs, now = [recorded.job(tmp_path), recorded.job(tmp_path)], datetime(2026, 1, 2, 10, 0)
-    times = history.waiting_times(jobs, [done(tmp_path / "a")], busy_s=0.0, waits_for=history.WAITS_FOR_START)
+    times = queue_times.waiting_times(jobs, [done(tmp_path / "a")], busy_s=0.0, waits_for=queue_times.WAITS_FOR_START)
     assert [time.words(now) for time in times] == [
         "waits for “Start the queue” · about 2 min 4 s",
         "starts after those before · about 2 min 4 s",
     ]
-    assert history.all_done_words(times, now=now) == "2 runs waiting."
+    assert queue_times.all_done_words(times, now=now) == "2 runs waiting."

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
-from diffusionforce.gui.model import history, words
+from diffusionforce.gui.model import history, queue_times, words
 from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.model.language import noted, tr
@@ -223,9 +223,9 @@ class HistoryPage(Page):
     def _show_header(self) -> None:
         going, waiting = self._going(), self._desk.runs
         in_pane = self._compares
-        note = history.all_done_words(self._times(waiting, going), now=datetime.now())
+        note = queue_times.all_done_words(self._times(waiting, going), now=datetime.now())
         if waiting and self._desk.is_held:
-            note = f"{history.waiting_words(len(waiting))} The queue is paused."
+            note = f"{queue_times.waiting_words(len(waiting))} The queue is paused."
         if in_pane:
             note = "Runs side by side"
         number = sum(run.root not in self._leaving for run in self._past)
@@ -241,12 +241,12 @@ class HistoryPage(Page):
         self.compare.allow(not reason, reason=reason)
         self.compare.setVisible(len(self._past) > 1 and not in_pane)
 
-    def _times(self, waiting: tuple[QueuedRun, ...], going: RunSession | None) -> list[history.WaitingTime]:
+    def _times(self, waiting: tuple[QueuedRun, ...], going: RunSession | None) -> list[queue_times.WaitingTime]:
         busy_s = 0.0 if going is None else going.model.eta_s
         # Nothing starts by itself where nothing goes on: a run of the queue starts when another one has ended.
-        held = history.WAITS_FOR_THE_QUEUE if self._desk.is_held else ""
-        waits_for = history.WAITS_FOR_START if going is None else held
-        return history.waiting_times([run.job for run in waiting], self._past, busy_s=busy_s, waits_for=waits_for)
+        held = queue_times.WAITS_FOR_THE_QUEUE if self._desk.is_held else ""
+        waits_for = queue_times.WAITS_FOR_START if going is None else held
+        return queue_times.waiting_times([run.job for run in waiting], self._past, busy_s=busy_s, waits_for=waits_for)
 
     def _current_row(self, going: RunSession) -> CurrentRow:
         _, latest = going.model.samples.latest(going.root)
@@ -263,8 +263,8 @@ class HistoryPage(Page):
         times, now = self._times(waiting, going), datetime.now()
         for run, time in zip(waiting, times, strict=True):
             key, title = run.key, job_title(run.job)
-            step = history.resume_step(run.job, self._past)
-            goes_on = history.resume_words(step) if step else ""
+            step = queue_times.resume_step(run.job, self._past)
+            goes_on = queue_times.resume_words(step) if step else ""
             line = WaitingRow(run, self._store, compact=self.compact, times=time.words(now), goes_on=goes_on)
             line.handle.moved.connect(lambda by, key=key: self._move(key, by))
             line.add_menu(
@@ -375,7 +375,7 @@ class HistoryPage(Page):
             self.start_asked.emit(job)
         else:
             self._desk.add(job)
-            self.care.say("info", history.queued_words(run.name, history.resume_step(job, self._past)))
+            self.care.say("info", queue_times.queued_words(run.name, queue_times.resume_step(job, self._past)))
 
     def _compare(self) -> None:
         order = {run.root: index for index, run in enumerate(self._past)}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -164,6 +165,19 @@ def test_one_that_was_killed_goes_on_too(tmp_path: Path, gate: Path) -> None:
     gate.unlink()
     assert not rig.is_stamped
     assert rig.call("create").status.outcome == "built"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process there")
+def test_ctrl_c_ends_it_without_a_trace(tmp_path: Path, gate: Path) -> None:
+    rig = Rig(tmp_path, tinylib=SLOW_CODE.format(gate=str(gate)))
+    child = rig.start("create")
+    _wait_for(child, "tinylib")
+    child.send_signal(signal.SIGINT)
+    said, _ = child.communicate(timeout=WAIT_S)
+    assert child.returncode == 130
+    assert b"Traceback" not in said
+    assert not rig.is_stamped
+    assert _in_env(rig) == []
 
 
 def test_a_file_that_is_gone_is_found_and_repaired(rig: Rig) -> None:

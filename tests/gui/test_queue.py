@@ -260,7 +260,7 @@ def test_a_run_that_saved_its_state_goes_on_at_once_or_after_the_one_that_goes_o
 def test_a_run_of_a_terminal_appears_moves_and_ends_while_the_page_is_open(two_runs: Window, qtbot: QtBot):
     # Symptom: a run started elsewhere never appeared, and one seen once was listed as "Training" for ever.
     page = page_of(two_runs)
-    page._looks.setInterval(50)
+    page.reader._looks.setInterval(50)
     folder = recorded.run_folder(runs_root() / "2026-01-02-120000-pocket-demo", end="stopped", upto=120)
     ended, own = folder.read_state(), psutil.Process()
     going = {"state": "running", "pid": own.pid, "process_started_s": own.create_time()}

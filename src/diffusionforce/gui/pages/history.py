@@ -1,17 +1,15 @@
 """The Queue place: the run that goes on, those that wait, those that were, and some of these side by side."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui import background
+from diffusionforce.gui.history_reader import HistoryReader
 from diffusionforce.gui.model import history, queue_times, words
 from diffusionforce.gui.model.comparison import MOST
 from diffusionforce.gui.model.history import PastRun
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from diffusionforce.gui.pages.compare_runs import CompareRunsPane
 
 FIRST_SHOWN = 30
-LOOK_EVERY_MS = 3000
-"""How often a visible page looks for runs that were started or have ended elsewhere."""
 TITLE = "Queue and history"
 
 
@@ -54,8 +50,9 @@ class HistoryPage(Page):
         super().__init__()
         self._store, self._desk = store, desk
         self._session: RunSession | None = None
-        self._past: list[PastRun] = []
-        self._is_read = self._is_reading = False
+        self.reader = HistoryReader(is_held=self._is_held, parent=self)
+        self.reader.read.connect(self._on_read)
+        self.reader.moved.connect(self._on_moved)
         self._num_shown = FIRST_SHOWN
         self._chosen: list[Path] = []
         self._leaving: set[Path] = set()
@@ -65,8 +62,6 @@ class HistoryPage(Page):
         self.past_rows: list[PastRow] = []
         self.elsewhere_rows: list[PastRow] = []
         """Of runs that go on, but not in this window."""
-        self._looks = QTimer(self, interval=LOOK_EVERY_MS)
-        self._looks.timeout.connect(self._look_again)
         self.header = Header(TITLE, "")
         self.hold = Button("Pause after this run", "pause")
         self.hold.clicked.connect(lambda: desk.hold(not desk.is_held))
@@ -133,51 +128,32 @@ class HistoryPage(Page):
 
     def shown(self) -> None:
         """Look at the runs again."""
-        self._read(self._on_read)
+        self.reader.again()
 
-    def _read(self, done: Callable[[list[PastRun]], None]) -> None:
-        root, known = runs_root(), tuple(self._past)
+    def _is_held(self) -> bool:
+        """Whether the rows must stay as they are: no menu closes, and no focus is lost."""
+        return self._compares or QApplication.activePopupWidget() is not None
 
-        def take(past: list[PastRun]) -> None:
-            self._is_reading = False
-            done(past)
-
-        def give_up(_error: UserError) -> None:
-            self._is_reading = False
-
-        self._is_reading = True
-        background.run(self, lambda: history.read_history(root, known), done=take, failed=give_up)
-
-    def _on_read(self, past: list[PastRun]) -> None:
-        self._past, self._is_read = past, True
-        self._chosen = [root for root in self._chosen if any(run.root == root for run in past)]
-        self._leaving &= {run.root for run in past}
+    def _on_read(self) -> None:
+        there = {run.root for run in self.reader.past}
+        self._chosen = [root for root in self._chosen if root in there]
+        self._leaving &= there
         self.refresh()
+
+    def _on_moved(self) -> None:
+        by_root = {run.root: run for run in self.reader.past}
+        for line in self.elsewhere_rows:
+            line.show_step(by_root[line.run.root])
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look at the runs every few seconds, as long as somebody sees them."""
-        self._looks.start()
+        self.reader.watch(True)
         super().showEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Look no more."""
-        self._looks.stop()
+        self.reader.watch(False)
         super().hideEvent(event)
-
-    def _look_again(self) -> None:
-        if not self._is_reading and not self._compares:
-            self._read(self._on_looked)
-
-    def _on_looked(self, past: list[PastRun]) -> None:
-        """Build the rows anew only where more has changed than the step: no menu closes, and no focus is lost."""
-        if [_without_step(run) for run in past] != [_without_step(run) for run in self._past]:
-            if QApplication.activePopupWidget() is None:
-                self._on_read(past)
-            return
-        self._past = past
-        by_root = {run.root: run for run in past}
-        for line in self.elsewhere_rows:
-            line.show_step(by_root[line.run.root])
 
     def _on_queue_changed(self) -> None:
         if self.isVisible():
@@ -200,7 +176,7 @@ class HistoryPage(Page):
         self._current, self.waiting_rows, self.past_rows, self.elsewhere_rows = None, [], [], []
         going = self._going()
         waiting = self._desk.runs
-        others = [run for run in self._past if going is None or run.root != going.root]
+        others = [run for run in self.reader.past if going is None or run.root != going.root]
         others = [run for run in others if run.root not in self._leaving]
         elsewhere, past = [run for run in others if run.is_going], [run for run in others if not run.is_going]
         if going is not None or elsewhere:
@@ -216,7 +192,7 @@ class HistoryPage(Page):
             self._add_past(past)
         if not self._compares:
             is_empty = going is None and not waiting and not others
-            shown = self._list if not is_empty else self._empty if self._is_read else self._loading
+            shown = self._list if not is_empty else self._empty if self.reader.is_read else self._loading
             self._stack.setCurrentWidget(shown)
         self._show_header()
 
@@ -228,7 +204,7 @@ class HistoryPage(Page):
             note = f"{queue_times.waiting_words(len(waiting))} The queue is paused."
         if in_pane:
             note = "Runs side by side"
-        number = sum(run.root not in self._leaving for run in self._past)
+        number = sum(run.root not in self._leaving for run in self.reader.past)
         so_far = f"{words.count(number, 'run')} so far" if number else ""
         self.header.set_title(TITLE, tr(note or so_far))
         held = self._desk.is_held
@@ -239,14 +215,16 @@ class HistoryPage(Page):
         self.compare.set_text(f"Compare {number} runs" if number > 1 else "Compare")
         reason = "" if 1 < number <= MOST else f"Tick two to {MOST} runs below."
         self.compare.allow(not reason, reason=reason)
-        self.compare.setVisible(len(self._past) > 1 and not in_pane)
+        self.compare.setVisible(len(self.reader.past) > 1 and not in_pane)
 
     def _times(self, waiting: tuple[QueuedRun, ...], going: RunSession | None) -> list[queue_times.WaitingTime]:
         busy_s = 0.0 if going is None else going.model.eta_s
         # Nothing starts by itself where nothing goes on: a run of the queue starts when another one has ended.
         held = queue_times.WAITS_FOR_THE_QUEUE if self._desk.is_held else ""
         waits_for = queue_times.WAITS_FOR_START if going is None else held
-        return queue_times.waiting_times([run.job for run in waiting], self._past, busy_s=busy_s, waits_for=waits_for)
+        return queue_times.waiting_times(
+            [run.job for run in waiting], self.reader.past, busy_s=busy_s, waits_for=waits_for
+        )
 
     def _current_row(self, going: RunSession) -> CurrentRow:
         _, latest = going.model.samples.latest(going.root)
@@ -263,7 +241,7 @@ class HistoryPage(Page):
         times, now = self._times(waiting, going), datetime.now()
         for run, time in zip(waiting, times, strict=True):
             key, title = run.key, job_title(run.job)
-            step = queue_times.resume_step(run.job, self._past)
+            step = queue_times.resume_step(run.job, self.reader.past)
             goes_on = queue_times.resume_words(step) if step else ""
             line = WaitingRow(run, self._store, compact=self.compact, times=time.words(now), goes_on=goes_on)
             line.handle.moved.connect(lambda by, key=key: self._move(key, by))
@@ -375,10 +353,10 @@ class HistoryPage(Page):
             self.start_asked.emit(job)
         else:
             self._desk.add(job)
-            self.care.say("info", queue_times.queued_words(run.name, queue_times.resume_step(job, self._past)))
+            self.care.say("info", queue_times.queued_words(run.name, queue_times.resume_step(job, self.reader.past)))
 
     def _compare(self) -> None:
-        order = {run.root: index for index, run in enumerate(self._past)}
+        order = {run.root: index for index, run in enumerate(self.reader.past)}
         self.pane.compare(sorted(self._chosen, key=lambda root: order.get(root, 0), reverse=True))
         self._stack.setCurrentWidget(self.pane)
         self._show_header()
@@ -394,8 +372,3 @@ class HistoryPage(Page):
         super().set_compact(compact)
         if changes:
             self.refresh()
-
-
-def _without_step(run: PastRun) -> PastRun:
-    """Return a run as it looks in the list, except for how far it is while it goes on."""
-    return replace(run, state=run.state.model_copy(update={"step": 0, "num_samples": 0})) if run.is_going else run

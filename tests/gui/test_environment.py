@@ -196,6 +196,7 @@ def test_another_build_can_be_chosen_and_takes_the_place_of_the_first(opened: Ma
     settle(page, qtbot)
     page.desk.choose("cu130")
     qtbot.waitUntil(lambda: page.setup.start.accessibleName() == "Change the build", timeout=WAIT_MS)
+    assert page.setup.plan.build.index == 1
     click(qtbot, page.setup.start)
     settle(page, qtbot)
     stamp = json.loads((environment_dir() / STAMP_NAME).read_text(encoding="utf-8"))

@@ -14,8 +14,9 @@ How the installed application looks, as this package expects it:
     <app>/wheels/*.whl            optional: everything to install, for computers without a network
     <app>/engine/musubi-tuner.zip optional: the engine for the real models, at its pinned version
 
-`<app>` is the folder above that of the Python (`sys.base_prefix`), or `DIFFUSIONFORCE_APP`. A source checkout has none
-of this: there its own Python has PyTorch and runs the children (`diffusionforce.wire.interpreter`).
+`<app>` is the folder above that of the Python (`sys.base_prefix`) where uv lies in it, or what `DIFFUSIONFORCE_APP`
+names. A source checkout has none of this: there its own Python has PyTorch and runs the children, see
+`diffusionforce.wire.interpreter`.
 
 The environment finds our code by a path file, `diffusionforce.pth`, in its site-packages. A path file comes after the
 environment's own packages, so the libraries that the application carries for its window never take the place of those

@@ -101,6 +101,8 @@ class PlanCard(Card):
             tile.show_fact(fact)
         self.title.set_text("What it holds" if view.state == "ready" else "What is brought")
         self._choices.setVisible(not view.is_busy)
+        # There may be another card like this one, and the choice is older than a change of language.
+        self.build.choose([backend for backend, _ in BUILDS].index(self._desk.backend))
         plan = view.plan
         refused = tr("None suits as things are; another may do.") if view.plan_problem is not None else ""
         self.reason.set_text(plan.reason if plan is not None else refused)

@@ -24,8 +24,9 @@ from diffusionforce.wire import Sample, encode
 LIMIT_MS = 30.0
 READING_LIMIT_MS = 100.0
 """While a run is read, nobody moves anything; it is a matter of seconds."""
-OPENING_LIMIT_S = 0.5
-"""That the window's thread computes until a place which reads files shows what is in them."""
+OPENING_LIMIT_S = 1.0
+"""That the window's thread may compute until a place which reads files shows what is in them: half of it where nothing
+else is at work; cores that others share are slower."""
 NUM_RUNS = 40
 NUM_PROMPTS, NUM_STEPS = 40, 250
 RECORDS_PER_S = 2000

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from diffusionforce.gui.model import profile_shelf
 from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import Imported, ShelfItem
 from diffusionforce.gui.preferences import FIRST_PROFILE, Preferences
-from diffusionforce.job import write_whole
+from diffusionforce.job import Profile, write_whole
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -43,6 +43,8 @@ class ProfileDesk(QObject):
         self.items: tuple[ShelfItem, ...] = ()
         self._wanted = preferences.text("profiles/open") or FIRST_PROFILE
         self._drafts: dict[str, ProfileDraft] = {}
+        self._engines: Mapping[str, str] = {}
+        self._builtin: Mapping[str, Profile | None] = {}
         self._file = preferences.path.with_name("drafts.json")
         # Texts that an earlier window did not save, until there is a draft that takes them.
         self._kept = _read_kept(self._file)
@@ -69,6 +71,9 @@ class ProfileDesk(QObject):
 
     def draft(self, name: str) -> ProfileDraft | None:
         """Return the draft of a profile; None where it cannot be read."""
+        item = self.item(name)
+        if item is not None and name not in self._drafts:
+            self._make_draft(item)
         return self._drafts.get(name)
 
     @property
@@ -87,25 +92,29 @@ class ProfileDesk(QObject):
         self.read.emit()
 
     def _update_drafts(self) -> None:
-        """Give every profile a draft: as it is on disk, with the edits that an earlier window did not save."""
-        engines = profile_shelf.engines_by_family(self.items)
-        builtin = {item.name: item.profile for item in self.items if not item.is_own}
-        drafts: dict[str, ProfileDraft] = {}
+        """Give the drafts that there are what stands on disk now; the others are made when they are asked for."""
+        self._engines = profile_shelf.engines_by_family(self.items)
+        self._builtin = {item.name: item.profile for item in self.items if not item.is_own}
+        before, self._drafts = self._drafts, {}
         for item in self.items:
-            if item.profile is None:
-                continue
-            draft = self._drafts.get(item.name)
-            if draft is None:
-                draft = ProfileDraft(item.profile, original=builtin.get(item.profile.based_on), engines=engines)
-                draft.restore(self._kept.pop(item.name, {}) if item.is_own else {})
-            elif draft.saved != item.profile:
-                texts = draft.kept_texts
-                draft.begin(item.profile)
-                draft.restore(texts)
-            drafts[item.name] = draft
-        self._drafts = drafts
+            draft = before.get(item.name)
+            if item.profile is not None and draft is not None:
+                if draft.saved != item.profile:
+                    texts = draft.kept_texts
+                    draft.begin(item.profile)
+                    draft.restore(texts)
+                self._drafts[item.name] = draft
+            elif item.is_own and item.name in self._kept:
+                self._make_draft(item)
         # A file that cannot be read now may be mended; of one that is gone nothing is kept.
         self._kept = {item.name: self._kept[item.name] for item in self.items if item.name in self._kept}
+
+    def _make_draft(self, item: ShelfItem) -> None:
+        """Begin a draft as its profile is on disk, with the edits that an earlier window did not save."""
+        if item.profile is not None:
+            original = self._builtin.get(item.profile.based_on)
+            draft = self._drafts[item.name] = ProfileDraft(item.profile, original=original, engines=self._engines)
+            draft.restore(self._kept.pop(item.name, {}) if item.is_own else {})
 
     def keep_soon(self) -> None:
         """Write down what is not saved when nothing more is typed."""

@@ -4,11 +4,15 @@ The engine's own `load_vae` and `do_inference` run; only what would read a file 
 """
 
 import importlib
+import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import torch
+from PIL import Image
 from tests.support.musubi_families import randn, without_zeros
 
 Said = dict[str, Any]
@@ -136,6 +140,13 @@ class KandinskyEncoder:
         return self
 
 
+def _picture() -> str:
+    """A picture to begin with."""
+    path = Path(tempfile.mkdtemp()) / "first.png"
+    Image.new("RGB", (64, 64), (200, 90, 30)).save(path)
+    return str(path)
+
+
 def _twice(make: Callable[[int], Said]) -> Callable[[int], Said]:
     """The same of a negative prompt."""
 
@@ -216,6 +227,34 @@ SAMPLES: dict[str, TinySamples] = {
         autoencoder=_hunyuan_1_5,
         frames=(1, 5),
     ),
+    "framepack": TinySamples(
+        said=lambda seed: {
+            "llama_vec": randn(1, 8, 48, seed=seed),
+            "llama_attention_mask": _mask(8),
+            "clip_l_pooler": randn(1, 32, seed=seed),
+            "image_encoder_last_hidden_state": randn(1, 9, 24, seed=seed),
+            "image_path": _picture(),
+        },
+        loader="fpack_train_network:load_framepack_vae",
+        autoencoder=_hunyuan,
+        frames=(13, 13),
+        options=("--latent_window_size", "3"),
+    ),
+    "hunyuan-1.5-i2v": TinySamples(
+        said=_twice(
+            lambda seed: {
+                "vl_embed": randn(1, 6, 3584, seed=seed),
+                "vl_mask": _mask(6),
+                "byt5_embed": randn(1, 4, 1472, seed=seed),
+                "byt5_mask": _mask(4),
+                "image_encoder_last_hidden_state": randn(1, 9, 1152, seed=seed),
+                "image_path": _picture(),
+            }
+        ),
+        loader="hunyuan_video_1_5.hunyuan_video_1_5_vae:load_vae_from_checkpoint",
+        autoencoder=_hunyuan_1_5,
+        frames=(1, 5),
+    ),
     "ideogram4": TinySamples(
         said=lambda seed: {
             "i4_llm_features": randn(6, 48, seed=seed),
@@ -226,6 +265,7 @@ SAMPLES: dict[str, TinySamples] = {
         options=("--text_encoder", "none", "--sampler_preset", "V4_TURBO_12"),
     ),
     "kandinsky5": _KANDINSKY,
+    "kandinsky5-i2v": replace(_KANDINSKY, said=lambda seed: {"image_path": _picture()}),
 }
 
 
@@ -259,6 +299,8 @@ def put_in_place(name: str) -> None:
         return (made, "", 8, 4) if attribute == "hv_load_vae" else made
 
     setattr(_engine(module), attribute, load)
+    if name == "framepack":
+        _engine("fpack_train_network").time = SimpleNamespace(sleep=lambda seconds: None)
     if name.startswith("kandinsky5"):
         _engine("kandinsky5_train_network").get_text_embedder = KandinskyEncoder
 

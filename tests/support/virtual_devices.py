@@ -90,7 +90,8 @@ class MadeOfLists(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is torch.tensor and _is_virtual(kwargs.get("device")):
-            return func(*args, **{**kwargs, "device": "cpu"}).to(kwargs["device"])
+            found: list[torch.Tensor] = []
+            return func(*_unwrapped(args, found), **{**kwargs, "device": "cpu"}).to(kwargs["device"])
         return func(*args, **kwargs)
 
 

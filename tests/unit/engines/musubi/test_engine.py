@@ -41,7 +41,7 @@ def test_an_unknown_family_is_the_profiles_problem(tmp_path: Path) -> None:
 
 def test_an_engine_that_is_not_there_is_said_with_the_way_to_get_it(tmp_path: Path) -> None:
     checked: Engine = MusubiEngine()
-    with pytest.raises(EngineError, match="Musubi Tuner .* is not installed") as caught:
+    with pytest.raises(EngineError, match=r"Musubi Tuner .* is not installed") as caught:
         checked.check(job_of(KLEIN, tmp_path))
     assert "diffusionforce engine install" in caught.value.hint
 

@@ -55,9 +55,13 @@ class KandinskySamples(EngineTrainer):
         return read
 
     def load_vae(self, args: Any, vae_dtype: Any, vae_path: str) -> Any:
-        """Load the autoencoder itself, for which the trainer has something that stands for it."""
+        """Load the autoencoder itself, for which the trainer has something that stands for it.
+
+        Never in float16, which is what the trainer names if nobody else does: numbers grow too large for it.
+        """
         super().load_vae(args, vae_dtype=vae_dtype, vae_path=vae_path)
-        return self._load_vae_for_sampling(args, torch.device("cpu")).to(vae_dtype)
+        dtype = torch.bfloat16 if vae_dtype == torch.float16 else vae_dtype
+        return self._load_vae_for_sampling(args, torch.device("cpu")).to(dtype)
 
     def sample_images(
         self,

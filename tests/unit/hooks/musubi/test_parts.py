@@ -10,8 +10,9 @@ from torch import nn
 
 from diffusionforce.errors import DeviceError, EngineError
 from diffusionforce.hooks.musubi import wan_experts
-from diffusionforce.hooks.musubi.autoencoder import SettledAutoencoder
+from diffusionforce.hooks.musubi.autoencoder import Autoencoder, SettledAutoencoder
 from diffusionforce.hooks.musubi.block_placement import place_transformer
+from diffusionforce.hooks.musubi.kandinsky_samples import KandinskySamples
 from diffusionforce.hooks.musubi.lora_placement import layer_of
 from diffusionforce.hooks.musubi.wan_experts import exchange, move_to_locked_memory
 from diffusionforce.pipeline.pager.store import PinnedMemory
@@ -176,3 +177,44 @@ def test_everything_outside_of_blocks_goes_home(monkeypatch: pytest.MonkeyPatch)
     where = {name: one.device.index for name, one in model.named_parameters()}
     assert where["scale"] == where["first.weight"] == where["blocks.0.0.weight"] == where["blocks.1.0.bias"] == 0
     assert where["blocks.2.0.weight"] == where["blocks.3.0.bias"] == 1
+
+
+class Decodes(nn.Module):
+    """An autoencoder with a part that trainers may call by itself."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.decoder = nn.Linear(4, 4, dtype=dtype)
+
+
+@pytest.mark.parametrize("given", [torch.float16, torch.bfloat16])
+def test_an_autoencoder_is_given_the_number_format_that_it_was_loaded_in(given: torch.dtype) -> None:
+    # Symptom: trainers load some in a format of their own, whatever they are told, and samples failed on a processor.
+    class Loads:
+        def load_vae(self, args: Any, vae_dtype: Any, vae_path: str) -> nn.Module:
+            return Decodes(given)
+
+    trainer: Any = type("Trainer", (Autoencoder, Loads), {})()
+    for device, expected in ((torch.device("cpu"), torch.float32), (torch.device("meta"), given)):
+        trainer.assignment = SimpleNamespace(decoder_device=device)
+        assert trainer.load_vae(None, torch.bfloat16, "").dtype is expected
+
+
+def test_a_part_that_is_called_by_itself_comes_to_the_device_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Symptom: the decoder that Ideogram 4 calls by itself stayed in RAM while what it was given lay on a card.
+    monkeypatch.setattr("torch.__future__._swap_module_params_on_conversion", True)
+    with VirtualDevices():
+        vae = SettledAutoencoder(Decodes(torch.float32), virtual_device(1), torch.float32)
+        assert vae.decoder(torch.zeros(1, 4).to(virtual_device(0))).device == virtual_device(1)
+
+
+def test_kandinsky_is_not_decoded_in_float16() -> None:
+    class Loads:
+        def load_vae(self, args: Any, vae_dtype: Any, vae_path: str) -> None: ...
+
+        def _load_vae_for_sampling(self, args: Any, device: torch.device) -> nn.Module:
+            return nn.Linear(2, 2)
+
+    trainer: Any = type("Trainer", (KandinskySamples, Loads), {})()
+    for asked, made in ((torch.float16, torch.bfloat16), (torch.float32, torch.float32)):
+        assert trainer.load_vae(None, asked, "").weight.dtype is made

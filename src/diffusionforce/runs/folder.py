@@ -236,7 +236,7 @@ class RunFolder:
     def _crashed(self, state: RunState) -> RunState:
         step, held_out = _last_words(telemetry_records(self.telemetry_path), state)
         lora, num_samples = self.newest_checkpoint(), self.num_samples()
-        kept = [f"the LoRA {lora}"] if lora else []
+        kept = [lora] if lora else []
         kept += [f"{num_samples} sample{'s' if num_samples > 1 else ''}"] if num_samples else []
         states = self.states()
         go_on = [f"It can go on from step {states[0].step}."] if states else []
@@ -249,7 +249,7 @@ class RunFolder:
                 "lora": lora,
                 "num_samples": num_samples,
                 "sentence": f"The training process ended at step {step} of {state.num_steps} without saying why; "
-                f"kept: {' and '.join(kept) or 'no LoRA and no samples'}.",
+                f"kept: {', '.join(kept) or 'no LoRA and no samples'}.",
                 "hint": " ".join((KILLED, *go_on)),
                 "detail": last_words(self.log_path),
             }

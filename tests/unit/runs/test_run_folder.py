@@ -119,7 +119,7 @@ def test_a_run_whose_process_is_gone_has_crashed_and_says_what_was_kept(run: Run
     assert (crashed.state, crashed.step, crashed.num_samples) == ("crashed", 6, 1)
     assert crashed.lora == "checkpoints/lora-5.safetensors"
     assert crashed.held_out_loss == RunHeldOut(before=1.0, after=0.5)
-    assert "step 6 of 20" in crashed.sentence and "lora-5.safetensors and 1 sample." in crashed.sentence
+    assert "step 6 of 20" in crashed.sentence and "lora-5.safetensors, 1 sample." in crashed.sentence
 
 
 def test_a_process_number_that_was_used_again_is_not_the_run(run: RunFolder):

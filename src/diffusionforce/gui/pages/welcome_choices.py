@@ -13,6 +13,7 @@ from diffusionforce.gui.model import forecast_strip, profile_shelf
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.profile_shelf import ShelfItem
 from diffusionforce.gui.model.readiness import ReadinessView
+from diffusionforce.gui.pages.profile_pane import ENGINE_NOTES
 from diffusionforce.gui.readiness_desk import ReadinessDesk
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
@@ -70,7 +71,8 @@ class ModelStep(QWidget):
         clear(self._names)
         for item in self._items:
             assert item.profile is not None
-            line = ListItem(item.title, item.profile.description)
+            needs = tr(ENGINE_NOTES[item.profile.model.engine])
+            line = ListItem(item.title, f"{needs} · {item.profile.description}")
             line.setObjectName(item.name)
             line.clicked.connect(lambda _checked=False, name=item.name: self.choose(name))
             self._group.addButton(line)

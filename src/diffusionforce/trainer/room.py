@@ -6,6 +6,7 @@ same for a folder that is not there any more, because somebody moved it or its d
 read-only: what comes next would be lost.
 """
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -19,6 +20,7 @@ from diffusionforce.wire import Checkpoint, Message, Sample, Step
 
 Asked: TypeAlias = Literal["step", "save", "sample"]
 STATE_NAME = "run.json"
+_READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
 NOTES_BYTES = 4 * MIB
 """For the log, the telemetry and the state."""
 
@@ -33,7 +35,7 @@ class Room:
 
     def __init__(self, job: Job, *, step: int = 0) -> None:
         self._root, self._profile, self._step = job.run_dir, job.profile, step
-        self._is_made = self._root.is_dir()
+        self._is_made = _is_there(self._root)
         self._save_bytes, self._pass_bytes = save_bytes(job.profile), pass_bytes(job.profile)
 
     def note(self, message: Message) -> None:
@@ -55,7 +57,7 @@ class Room:
         Args:
             asked: A `step`, with what is due after it, or what was asked for out of turn.
         """
-        if self._is_made and not self._root.is_dir():
+        if self._is_made and not _is_there(self._root):
             return _gone(self._root)
         needed_bytes = self._needed_bytes(asked)
         if needed_bytes and self._is_made and not _takes_files(self._root):
@@ -100,11 +102,17 @@ def _takes_files(root: Path) -> bool:
     """Whether files in a folder may be written. The state is always there; it is opened and left as it is."""
     try:
         os.close(os.open(root / STATE_NAME, os.O_WRONLY))
-    except FileNotFoundError:
-        return True
+    except OSError as error:
+        return error.errno not in _READ_ONLY
+    return os.access(root, os.W_OK)
+
+
+def _is_there(root: Path) -> bool:
+    """Whether a folder is there; a drive that does not answer has none."""
+    try:
+        return root.is_dir()
     except OSError:
         return False
-    return os.access(root, os.W_OK)
 
 
 def _free_bytes(root: Path) -> int | None:

@@ -47,6 +47,7 @@ from diffusionforce.wire.forecast import Forecast
 LIVE_SHARE = 0.72
 SIZES = ((1440, 900), (1100, 720))
 SETTLE_MS = 300
+MOST_LOOKS = 6
 
 
 def main() -> int:
@@ -86,14 +87,23 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     window.resize(width, height)
                     window.show()
                     show(window, runs)
-                    wait(2 * SETTLE_MS)
-                    wait_until(lambda: background.finish(0))  # What is read, decoded or checked on threads.
-                    wait(2 * SETTLE_MS)
-                    QApplication.processEvents()  # What was said last is laid out before it is drawn.
+                    settle(window)
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))
                     close(window)
         background.finish(10)
+
+
+def settle(window: Window) -> None:
+    """Wait until nothing changes in the window any more: what is read or decoded on threads is shown a turn later."""
+    before = None
+    for _ in range(MOST_LOOKS):
+        wait(2 * SETTLE_MS)
+        wait_until(lambda: background.finish(0))
+        now = window.grab().toImage()
+        if now == before:
+            return
+        before = now
 
 
 def close(window: Window) -> None:

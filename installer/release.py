@@ -66,6 +66,8 @@ def build(options: Options, *, revision: str, scratch: Path, out: Path) -> list[
     files = inputs.fetched(inputs.wanted_pins().values())
     say(f"{len(files)} inputs are the pinned ones ({_since(started_s)})")
     art = artwork.draw_all(scratch / "art")
+    # The pictures are unpacked for the wizard, with their dates.
+    payload.level(art, date_s=date_s)
     source.take(revision, target=scratch / "source")
     given = payload.Ingredients(
         version=options.version,

@@ -82,6 +82,7 @@ Var Text
 !insertmacro MUI_LANGUAGE "English"
 !insertmacro MUI_LANGUAGE "German"
 !include "words.nsh"
+!include "links.nsh"
 
 ; --- Looking before anything is done
 
@@ -235,14 +236,14 @@ Section "$(PROGRAM)" SecProgram
   WriteRegDWORD HKCU "${UNINSTALL_KEY}" "NoModify" 1
   WriteRegDWORD HKCU "${UNINSTALL_KEY}" "NoRepair" 1
   ${If} $Known == ""
-    CreateShortCut "$SMPROGRAMS\${APP}.lnk" "$INSTDIR\${APP}.exe" "" "$INSTDIR\${APP}.exe" 0 SW_SHOWNORMAL "" "$(WHAT_IT_IS)"
+    !insertmacro MakeLink "$SMPROGRAMS\${APP}.lnk"
   ${EndIf}
   SetDetailsPrint both
 SectionEnd
 
 Section "$(DESKTOP_LINK)" SecDesktop
   ${If} $Known == ""
-    CreateShortCut "$DESKTOP\${APP}.lnk" "$INSTDIR\${APP}.exe" "" "$INSTDIR\${APP}.exe" 0 SW_SHOWNORMAL "" "$(WHAT_IT_IS)"
+    !insertmacro MakeLink "$DESKTOP\${APP}.lnk"
   ${EndIf}
 SectionEnd
 

@@ -77,3 +77,15 @@ def test_program_launcher_and_setup_agree_on_the_mutex():
         assert "Local\\DiffusionForce.App" in text
     for text in (script, launcher):
         assert "Local\\DiffusionForce.Launcher" in text
+
+
+def test_links_bear_the_id_that_the_window_gives_itself():
+    # Windows pins a window whose id no link has as the Python that runs it.
+    script = (nsis.SCRIPTS / "links.nsh").read_text(encoding="utf-8")
+    program = (source.ROOT / "src/diffusionforce/desktop/taskbar.py").read_text(encoding="utf-8")
+    ids = [
+        re.search(pattern, text, re.M) for pattern, text in ((r'APP_ID "(.+)"', script), (r'^APP_ID = "(.+)"', program))
+    ]
+    assert ids[0] is not None and ids[1] is not None
+    assert ids[0][1] == ids[1][1]
+    assert "CreateShortCut" not in (nsis.SCRIPTS / "installer.nsi").read_text(encoding="utf-8")

@@ -52,7 +52,8 @@ def test_every_word_is_there_in_both_languages():
         for language in ("ENGLISH", "GERMAN")
     }
     assert words["ENGLISH"] == words["GERMAN"]
-    used = set(re.findall(r"\$\(([A-Z_]+)\)", (nsis.SCRIPTS / "installer.nsi").read_text(encoding="utf-8")))
+    scripts = [nsis.SCRIPTS / name for name in ("installer.nsi", "links.nsh")]
+    used = {word for path in scripts for word in re.findall(r"\$\(([A-Z_]+)\)", path.read_text(encoding="utf-8"))}
     assert used == words["ENGLISH"]
 
 

@@ -1,6 +1,7 @@
 """The steps of a build, under the build's own Python: from pinned inputs to the files that people download."""
 
 import argparse
+import shlex
 import shutil
 import subprocess
 import sys
@@ -137,7 +138,7 @@ def _since(started_s: float) -> str:
 
 
 def _sign(program: Path, *, command: str) -> None:
-    done = subprocess.run(command.replace("%1", str(program)), shell=True, check=False)
+    done = subprocess.run([part.replace("%1", str(program)) for part in shlex.split(command)], check=False)
     if done.returncode != 0:
         raise BuildError("The command that signs did not succeed.")
 

@@ -4,11 +4,11 @@ import io
 import os
 import shutil
 import subprocess
-import zipfile
 from pathlib import Path
 
 from installer.places import ROOT
 from installer.problems import BuildError
+from installer.unpacking import unpack_zip
 
 SHIPPED = ("profiles", "demo_datasets", "vendor", "locks")
 """Folders at the top of the repository that the program reads; `setup.py` puts the same into a wheel."""
@@ -61,8 +61,7 @@ def take(revision: str, *, target: Path) -> None:
     )
     if done.returncode != 0:
         raise BuildError(f"The commit {revision[:12]} cannot be taken: {done.stderr.decode(errors='replace').strip()}")
-    with zipfile.ZipFile(io.BytesIO(done.stdout)) as archive:
-        archive.extractall(target)
+    unpack_zip(io.BytesIO(done.stdout), target=target)
 
 
 def install(source: Path, *, site_packages: Path) -> None:

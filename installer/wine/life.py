@@ -18,6 +18,7 @@ from pathlib import Path
 from installer import nsis, offline
 from installer.places import DIST, WORK, version
 from installer.problems import BuildError
+from installer.unpacking import unpack_zip
 from installer.wine.prefix import USER, Ended, Prefix
 
 UNINSTALL_KEY = "Software\\Microsoft\\Windows\\CurrentVersion\\Uninstall\\DiffusionForce"
@@ -227,7 +228,7 @@ def run_portable(check: Check) -> None:
     """Unpack the portable zip somewhere and start it."""
     prefix = check.prefix
     folder = prefix.drive_c / "Träger 漢字"
-    shutil.unpack_archive(check.portable, folder)
+    unpack_zip(check.portable, target=folder)
     (program,) = folder.glob("*/DiffusionForce.exe")
     shutil.copy(Path(__file__).with_name("sitecustomize.py"), program.parent / "python" / "Lib" / "site-packages")
     ended = prefix.run(program, "--version")

@@ -42,7 +42,9 @@ def test_the_front_runs_without_torch(package: str) -> None:
     assert loaded_after(", ".join(modules), watched=HEAVY) == []
 
 
-@pytest.mark.parametrize("package", ["datasets", "environment", "errors", "hooks", "job", "rig", "runs", "ugpum", "wire"])
+@pytest.mark.parametrize(
+    "package", ["datasets", "environment", "errors", "hooks", "job", "rig", "runs", "ugpum", "wire"]
+)
 def test_a_plain_package_runs_without_torch_and_qt(package: str) -> None:
     modules = modules_of(package) or ["diffusionforce.errors"]
     # The hooks on the engine's trainers, and the page about them, work on tensors; what all hooks share does not.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from diffusionforce.environment import locked
 from installer import archives, listing, notices, offline, release
 from installer.problems import BuildError
 from installer.signatures import Signature
@@ -94,3 +95,7 @@ def test_notices_bring_the_texts_along(tmp_path: Path):
     assert (tmp_path / "licences" / "thing-1.0" / "LICENSE").is_file()
     assert (tmp_path / "licences" / "LGPL-3.0.txt").is_file()
     assert "thing 1.0: MIT" in (tmp_path / "licences" / "NOTICES.txt").read_text(encoding="utf-8")
+
+
+def test_the_offline_wheels_are_those_of_the_environment() -> None:
+    assert (offline.WINDOW_ONLY, offline.BUILT) == (locked.WINDOW_ONLY, locked.BUILT)

@@ -32,6 +32,6 @@ def write_zip(folder: Path, *, target: Path, top: str, date_s: int, level: int =
 
 def write_sums(files: Iterable[Path], *, target: Path) -> Path:
     """Write the SHA-256 of files in the form that `sha256sum --check` reads."""
-    lines = (f"{sha256_of(path)}  {path.name}\n" for path in sorted(files))
+    lines = (f"{sha256_of(path)}  {path.name}\n" for path in sorted(files, key=lambda path: path.name))
     target.write_text("".join(lines), encoding="utf-8")
     return target

@@ -51,6 +51,14 @@ def test_the_sums_can_be_checked(tmp_path: Path):
     assert sums == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a.exe\n"
 
 
+def test_the_sums_stand_in_the_order_of_names_wherever_the_files_are(tmp_path: Path):
+    # Symptom: two builds differed in SHA256SUMS, where one of the paths was relative.
+    for name in ("a/z.exe", "b/c.zip"):
+        tree(tmp_path, (name,))
+    sums = archives.write_sums([tmp_path / "a/z.exe", tmp_path / "b/c.zip"], target=tmp_path / "SHA256SUMS")
+    assert [line.split()[1] for line in sums.read_text(encoding="utf-8").splitlines()] == ["c.zip", "z.exe"]
+
+
 def test_the_listing_names_sizes_and_signers(tmp_path: Path):
     folder = tree(tmp_path, ("uv.exe", "python/Lib/site-packages/thing/__init__.py", "python/Lib/json.py"))
     signatures = {"uv.exe": Signature(state="valid", signer="Its Makers")}

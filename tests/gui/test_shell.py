@@ -190,11 +190,47 @@ def test_closing_can_stop_and_save_first(training: Window, qtbot: QtBot):
     assert session.model.outcome.kind == "stopped"
 
 
-def test_another_run_does_not_push_out_a_run_that_goes_on(training: Window, tmp_path: Path):
+def test_another_run_is_looked_at_and_does_not_push_out_the_one_that_goes_on(
+    training: Window, qtbot: QtBot, tmp_path: Path
+):
+    # Symptom: a finished run could not be opened while another one trained.
     other = recorded.run_folder(tmp_path / "other", end="done")
-    session = training.session
+    session, place = training.session, training.run_place
+    assert session is not None
+    training.go("history")
     training.open_run(other.root)
-    assert training.session is session
+    assert training.session is session and training.is_training()
+    assert training.places.currentWidget() is place and place.shows_other
+    looked_at = place.other.session
+    qtbot.waitUntil(lambda: looked_at.is_over, timeout=WAIT_MS)
+    assert looked_at.root == other.root and not place.other.header.stop.isVisible()
+    assert session.root == place.live.session.root and session.title in training.windowTitle()
+    for go in (training.sidebar.item("run").click, training.strip.run_asked.emit):
+        training.open_run(other.root)
+        assert place.shows_other
+        go()
+        assert place.currentWidget() is place.live
+
+
+def test_a_run_that_is_looked_at_is_done_again_after_the_one_that_goes_on(training: Window, tmp_path: Path, job: Job):
+    training.open_run(recorded.run_folder(tmp_path / "other", end="done").root)
+    training.run_place.other.again_asked.emit(job)
+    assert training.is_training() and len(training.queue.runs) == 1
+
+
+def test_the_run_that_starts_next_leaves_the_one_that_is_looked_at_in_sight(
+    training: Window, qtbot: QtBot, tmp_path: Path, job: Job
+):
+    session, place = training.session, training.run_place
+    assert session is not None
+    training.queue.add(job.model_copy(update={"run_dir": runs_root() / "new"}))
+    training.open_run(recorded.run_folder(tmp_path / "other", end="done").root)
+    session.stop()
+    qtbot.waitUntil(lambda: training.session is not session, timeout=WAIT_MS)
+    assert place.shows_other
+    training.show_run()
+    assert place.live.session is training.session
+    qtbot.waitUntil(lambda: not training.is_going(), timeout=WAIT_MS)
 
 
 LEAVE = """

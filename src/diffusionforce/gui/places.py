@@ -38,6 +38,8 @@ def _run(window: "Window") -> "RunPlace":
     place.gallery_asked.connect(window.show_gallery)
     place.run_asked.connect(window.show_run)
     place.open_asked.connect(window.open_run)
+    place.other_again_asked.connect(window.run_again)
+    place.other_gallery_asked.connect(window.open_in_gallery)
     place.plan.standing_changed.connect(window.show_line)
     place.plan.place_asked.connect(window.go)
     place.currentChanged.connect(window.show_line)

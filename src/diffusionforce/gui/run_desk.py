@@ -1,4 +1,7 @@
-"""Holds the run of the window: starts runs and opens them, one at a time, and knows what else trains here."""
+"""Holds the run of the window: starts runs and opens them, and knows what else trains here.
+
+While a trainer of the window's own is at work, another run is only looked at: it does not take the place.
+"""
 
 from pathlib import Path
 
@@ -18,10 +21,13 @@ class RunDesk(QObject):
 
     Attributes:
         session: The run: the last one that was started or opened; None before the first.
+        looked_at: Another run that was opened while ours trained; None where none was.
     """
 
     taken = Signal(object, bool)
     """A `RunSession` took the place, and whether its page is to open."""
+    looked = Signal(object)
+    """The `RunSession` of another run is to be looked at, while the run of the window goes on."""
     changed = Signal()
     ended = Signal()
     clashed = Signal(object, object)
@@ -39,6 +45,7 @@ class RunDesk(QObject):
         super().__init__(parent)
         self._preferences = preferences
         self.session: RunSession | None = None
+        self.looked_at: RunSession | None = None
         self._is_asking = False
 
     @property
@@ -79,16 +86,26 @@ class RunDesk(QObject):
         return session
 
     def open(self, path: Path) -> None:
-        """Follow the run in a folder, or read one that is over; a folder that holds none is told."""
-        if self.is_training:
-            self.said.emit("info", "A run is going on in this window.", "Stop it before you open another one here.")
-            return
+        """Follow the run in a folder, or read one that is over; a folder that holds none is told.
+
+        It takes the place of the run of the window, unless that is being trained by us: then it is only looked at.
+        """
         try:
             session = RunSession.open(path, parent=self)
         except UserError as error:
             self.said.emit("err", error.sentence, error.hint)
             return
-        self._take(session, opens=True)
+        if self.is_training:
+            self._look_at(session)
+        else:
+            self._take(session, opens=True)
+
+    def _look_at(self, session: RunSession) -> None:
+        before, self.looked_at = self.looked_at, session
+        self.looked.emit(session)
+        if before is not None:
+            before.close()
+            before.deleteLater()
 
     def _take(self, session: RunSession, *, opens: bool) -> None:
         if self.session is not None:
@@ -110,6 +127,7 @@ class RunDesk(QObject):
             self.session.end_by_force()
 
     def close(self) -> None:
-        """Stop listening to the run."""
-        if self.session is not None:
-            self.session.close()
+        """Stop listening to the run, and to the one that is looked at."""
+        for session in (self.session, self.looked_at):
+            if session is not None:
+                session.close()

@@ -82,6 +82,7 @@ class Window(QWidget):
         self.closing = Closing(self.runs, self.notices, self)
         self.closing.close_asked.connect(self.close)
         self.runs.taken.connect(self._on_taken)
+        self.runs.looked.connect(self._on_looked)
         self.runs.changed.connect(self._on_changed)
         self.runs.ended.connect(self._on_ended)
         self.runs.said.connect(self.notices.say)
@@ -213,6 +214,13 @@ class Window(QWidget):
         self.queue.add(job)
         self.go("history")
 
+    def run_again(self, job: Job) -> None:
+        """Start a run that was looked at again: after the one that goes on, where one does."""
+        if self.is_going():
+            self.enqueue(job)
+        else:
+            self.runs.ask_to_start(job)
+
     def _start_queued(self, run: QueuedRun) -> None:
         """Start a run that has waited; the page that is open stays open."""
         before = self.session
@@ -232,15 +240,16 @@ class Window(QWidget):
             self.run_place.note_queue(next_waits=self.queue.starts_next)
 
     def open_run(self, path: Path) -> None:
-        """Show the run in a folder; a folder that holds none is said in a banner."""
+        """Show the run in a folder, also while another one goes on; a folder that holds none is said in a banner."""
         if self.session is not None and not self.session.is_over and self.session.root == path:
             self.show_run()
             return
         self.runs.open(path)
 
     def _on_taken(self, session: RunSession, opens: bool) -> None:
-        is_planning = self.run_place.shows_plan and self.places.currentWidget() is self.run_place
-        self.run_place.show_session(session, opens=opens or not is_planning)
+        is_elsewhere = self.run_place.shows_plan or self.run_place.shows_other
+        is_busy = is_elsewhere and self.places.currentWidget() is self.run_place
+        self.run_place.show_session(session, opens=opens or not is_busy)
         if "gallery" in self._built:
             self.gallery.show_current(session)
         if "history" in self._built:
@@ -248,6 +257,10 @@ class Window(QWidget):
         if opens:
             self.go("run")
         self._on_changed()
+
+    def _on_looked(self, session: RunSession) -> None:
+        self.run_place.show_other(session)
+        self.go("run")
 
     def is_going(self) -> bool:
         """Whether the run of the window goes on, whoever trains it."""

@@ -1,4 +1,4 @@
-"""The Run place: one page with two faces, the plan and the run."""
+"""The Run place: the plan, the run of the window, and another run that is looked at while that one goes on."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,10 @@ class RunPlace(QStackedWidget):
     """The run that goes on is to be seen."""
     open_asked = Signal(Path)
     """Another run is to be seen."""
+    other_again_asked = Signal(object)
+    """The job of a run that is looked at, to be done again: at once, or after the one that goes on."""
+    other_gallery_asked = Signal(Path)
+    """The gallery of a run that is looked at is to be seen."""
 
     def __init__(self, preferences: Preferences, store: PictureStore, *, ram_bytes: int) -> None:
         super().__init__()
@@ -35,6 +39,7 @@ class RunPlace(QStackedWidget):
         self.plan = RunPlanPage(preferences, store, self.devices)
         self._store, self._ram_bytes = store, ram_bytes
         self._live: RunLivePage | None = None
+        self._other: RunLivePage | None = None
         self._compact = self._next_waits = False
         self.addWidget(self.plan)
         self.plan.start_asked.connect(self.start_asked)
@@ -45,23 +50,41 @@ class RunPlace(QStackedWidget):
     def live(self) -> "RunLivePage":
         """The face of a run, built when the first one is shown."""
         if self._live is None:
-            # Loaded late: most starts of the window show no run.
-            from diffusionforce.gui.pages.run_live import RunLivePage  # noqa: PLC0415
-
-            self._live = RunLivePage(self._store, ram_bytes=self._ram_bytes)
-            self._live.set_compact(self._compact)
+            self._live = self._run_page()
             self._live.notice.next_waits = self._next_waits
             self._live.gallery_asked.connect(self.gallery_asked)
-            self._live.new_run_asked.connect(self.show_plan)
             self._live.again_asked.connect(self.start_asked)
-            self._live.run_asked.connect(self.open_asked)
-            self.addWidget(self._live)
         return self._live
+
+    @property
+    def other(self) -> "RunLivePage":
+        """The face of a run that is looked at, a page of its own: what is asked on the live one stays there."""
+        if self._other is None:
+            page = self._other = self._run_page()
+            page.gallery_asked.connect(lambda: self.other_gallery_asked.emit(page.session.root))
+            page.again_asked.connect(self.other_again_asked)
+        return self._other
+
+    def _run_page(self) -> "RunLivePage":
+        # Loaded late: most starts of the window show no run.
+        from diffusionforce.gui.pages.run_live import RunLivePage  # noqa: PLC0415
+
+        page = RunLivePage(self._store, ram_bytes=self._ram_bytes)
+        page.set_compact(self._compact)
+        page.new_run_asked.connect(self.show_plan)
+        page.run_asked.connect(self.open_asked)
+        self.addWidget(page)
+        return page
 
     @property
     def shows_plan(self) -> bool:
         """Whether the plan is in sight, and not a run."""
         return self.currentWidget() is self.plan
+
+    @property
+    def shows_other(self) -> bool:
+        """Whether another run than the window's is in sight."""
+        return self._other is not None and self.currentWidget() is self._other
 
     def show_session(self, session: RunSession, *, opens: bool = True) -> None:
         """Take another run.
@@ -79,6 +102,11 @@ class RunPlace(QStackedWidget):
         """Show the run that was taken last."""
         self.setCurrentWidget(self.live)
         self.live.shown()
+
+    def show_other(self, session: RunSession) -> None:
+        """Show another run beside the one that goes on."""
+        self.setCurrentWidget(self.other)
+        self.other.show_session(session)
 
     def note_queue(self, *, next_waits: bool) -> None:
         """Take whether a run of the queue starts as soon as the one in sight has ended."""
@@ -104,13 +132,14 @@ class RunPlace(QStackedWidget):
         """Take the layout for a narrow, or for a wide window."""
         self._compact = compact
         self.plan.set_compact(compact)
-        if self._live is not None:
-            self._live.set_compact(compact)
+        for page in (self._live, self._other):
+            if page is not None:
+                page.set_compact(compact)
 
     def shown(self) -> None:
         """Called whenever the place is opened."""
-        if self._live is not None and self.currentWidget() is self._live:
-            self._live.shown()
+        if not self.shows_plan:
+            (self.other if self.shows_other else self.live).shown()
         else:
             self.plan.shown()
 

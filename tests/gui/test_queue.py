@@ -69,10 +69,19 @@ def test_a_killed_run_does_not_keep_the_next_from_starting(
     session = window.session
     assert session is not None and session.child is not None
     qtbot.waitUntil(lambda: session.model.step > 0, timeout=WAIT_MS)
+    session_root = session.root
     session.child.kill()
     qtbot.waitUntil(lambda: window.session is not session, timeout=WAIT_MS)
     after = window.session
     assert after is not None and after.title == "next · loranne"
+    # Symptom: the crash was told in a neutral line, without its reason and without a way to the run.
+    banner = window.notices.findChild(Banner)
+    assert banner is not None and banner.property("tone") == "warn"
+    assert "without saying why" in banner.accessibleName()
+    show = next(button for button in banner.findChildren(Button) if button.accessibleName() == "Show")
+    qtbot.mouseClick(show, Qt.MouseButton.LeftButton)
+    looked_at = window.run_place.live if window.session is not after else window.run_place.other
+    assert looked_at.isVisible() and looked_at.session.root == session_root
     qtbot.waitUntil(lambda: after.is_over, timeout=WAIT_MS)
     assert after.model.outcome is not None and after.model.outcome.kind == "done"
     assert {folder.read_state().state for folder in list_runs(runs_root())} == {"crashed", "done"}

@@ -32,11 +32,24 @@ class NoticeBar(QWidget):
         self._layout.setContentsMargins(MARGIN_X, MARGIN_TOP, MARGIN_X, 0)
         self.hide()
 
-    def say(self, tone: str, title: str, text: str) -> None:
-        """Show a message until it is dismissed or another one comes."""
+    def say(self, tone: str, title: str, text: str, *, shows: Callable[[], object] | None = None) -> None:
+        """Show a message until it is dismissed or another one comes.
+
+        Args:
+            tone: Of the banner.
+            title: Its headline.
+            text: What it says below.
+            shows: Shows what the message is about; None offers nothing.
+        """
+        actions: list[Button] = []
+        if shows is not None:
+            show = Button("Show")
+            show.clicked.connect(self.forget)
+            show.clicked.connect(lambda: shows())
+            actions.append(show)
         dismiss = Button("", "x", kind="ghost", tip="Dismiss")
         dismiss.clicked.connect(self.forget)
-        self._show(Banner(tone, title, text, actions=(dismiss,)))
+        self._show(Banner(tone, title, text, actions=(*actions, dismiss)))
 
     def ask_about_run(self) -> None:
         """Ask what becomes of the run when the window closes; the safe answer has the focus."""

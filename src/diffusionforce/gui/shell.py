@@ -12,6 +12,8 @@ from diffusionforce.gui.closing import Closing
 from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model import strip_words, words
 from diffusionforce.gui.model.elsewhere import RunElsewhere
+from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.notice_bar import NoticeBar
 from diffusionforce.gui.pages.page import COMPACT_PX
 from diffusionforce.gui.pictures import PictureStore
@@ -225,13 +227,21 @@ class Window(QWidget):
         """Start a run that has waited; the page that is open stays open."""
         before = self.session
         ended = before.model.outcome if before is not None and before.is_own else None
-        title = before.title if before is not None else ""
+        title, root = (before.title, before.root) if before is not None else ("", Path())
         session = self.runs.start(run.job, opens=False)
         if session is None:
             self.queue.put_back(run)
         elif ended is not None:
-            told = f"{title}: {ended.word.lower()}. Now: {session.title}"
-            self.notices.say("info", told, "The next run of the queue has started by itself.")
+            self._tell_of_next(title, ended, root, now=session.title)
+
+    def _tell_of_next(self, title: str, ended: Outcome, root: Path, *, now: str) -> None:
+        """Say that the queue went on; a run that came to grief is a warning, with its reason and the way to it."""
+        told = tr("{name}: {ended}. Now: {next}").format(name=title, ended=tr(ended.word).lower(), next=now)
+        text = "The next run of the queue has started by itself."
+        if ended.tone == "err":
+            self.notices.say("warn", told, f"{ended.sentence} {text}".strip(), shows=lambda: self.open_run(root))
+        else:
+            self.notices.say("info", told, text)
 
     def _show_queue(self) -> None:
         waiting = len(self.queue.runs)

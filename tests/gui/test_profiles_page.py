@@ -191,10 +191,12 @@ def test_a_dropped_file_is_imported_and_what_is_not_understood_is_said(
 
 
 def test_a_file_that_is_no_profile_is_refused_in_words(page: ProfilesPage, qtbot: QtBot, tmp_path: Path):
-    (tmp_path / "no.toml").write_text("hello", encoding="utf-8")
+    # The line was cut off by its place, "Fix the line it names" below.
+    (tmp_path / "no.toml").write_text("x = 1\nhello", encoding="utf-8")
     page.desk.bring(tmp_path / "no.toml")
     qtbot.waitUntil(lambda: bool(page.toasts.shown), timeout=WAIT_MS)
-    assert "not valid TOML" in page.toasts.shown[-1].accessibleName()
+    assert "no.toml is not valid TOML." in page.toasts.shown[-1].accessibleName()
+    assert "Fix line 2: " in page.toasts.shown[-1].accessibleName()
 
 
 def test_the_forecast_follows_edits(page: ProfilesPage, mine: str, qtbot: QtBot, foretold: Foretold):

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", metavar="NAME", help="check for the model of this profile: whether it takes clips, for example"
     )
-    parser.add_argument("--frames", metavar="N", type=int, default=0, help="frames of a clip that are trained on")
+    parser.add_argument("--frames", metavar="N", default="0", help="frames of a clip that are trained on")
     parser.add_argument("--controls", metavar="DIR", default="", help="folder with what the pictures are made from")
     parser.add_argument(
         "--size", metavar="WxH", default="", help="size in pixels that is trained at, if not that of the profile"
@@ -70,10 +70,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _folder(root: Path, options: argparse.Namespace) -> SetFolder:
-    if not 0 <= options.frames <= MAX_FRAMES:
-        raise UserError(f"--frames is {options.frames}; it has to be from 0 to {MAX_FRAMES}.")
+    frames: str = options.frames
+    if not (frames.isdecimal() and int(frames) <= MAX_FRAMES):
+        raise UserError(f"--frames is {frames}; it has to be a whole number from 0 to {MAX_FRAMES}.")
     require_utf8(root)
-    return SetFolder(path=str(root), frames=options.frames, controls=options.controls)
+    return SetFolder(path=str(root), frames=int(frames), controls=options.controls)
 
 
 def _size(text: str) -> tuple[int, int] | None:

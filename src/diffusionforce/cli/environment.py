@@ -32,12 +32,13 @@ from diffusionforce.wire.environment import (
     EnvironmentRecord,
     EnvironmentStatus,
 )
+from diffusionforce.wire.interpreter import is_from_checkout
 
 EXIT_OK, EXIT_NOT_READY = 0, 1
 DESCRIPTION = """Build, check, repair or remove the environment for training: a Python with PyTorch and the trainers'
 libraries, in your data folder. The installed application needs it; a source checkout has its own, from bootstrap.py.
-Ctrl-C stops; the same command goes on from there. Exit code: 0 it is ready (or removed), 1 it is not, or a problem, 2 a
-bug, 130 stopped."""
+Ctrl-C stops; the same command goes on from there. Exit code: 0 it is ready, removed or not needed, 1 it is not, or a
+problem, 2 a bug, 130 stopped."""
 _STEPS = {
     "venv": "Making the environment",
     "torch": "Installing PyTorch",
@@ -56,6 +57,7 @@ _OUTCOMES = {
     "built": "Built.",
     "repaired": "Repaired: it was made anew.",
     "removed": "Removed, with what was downloaded for it.",
+    "not there": "There is no environment; nothing to remove.",
     "was there": "It is there already; nothing to do.",
     "stopped": "Stopped. What was done is kept.",
     "": "",
@@ -101,7 +103,13 @@ def run(options: argparse.Namespace) -> int:
     finally:
         telling.end()
     telling.tell(status if log is None else status.model_copy(update={"log": str(log.path)}))
-    return EXIT_OK if status.state == "ready" or status.outcome == "removed" else EXIT_NOT_READY
+    is_fine = status.state == "ready" or status.outcome in {"removed", "not there"} or _is_spare(status)
+    return EXIT_OK if is_fine else EXIT_NOT_READY
+
+
+def _is_spare(status: EnvironmentStatus) -> bool:
+    """Whether it is not there, and nobody asked for it: a source checkout trains without."""
+    return status.state == "missing" and not status.outcome and is_from_checkout()
 
 
 class _Action:
@@ -129,12 +137,15 @@ class _Action:
         match self._options.action:
             case "remove":
                 is_removed = building.remove()
-                return self._look("removed" if is_removed else "")
+                return self._look("removed" if is_removed else "not there")
             case "verify":
                 return self._verify()
             case "status":
-                self._telling.tell(self._plan().told())
-                return self._look("")
+                status = self._look("")
+                # What is not needed, nobody has to know the size of; a program is told all the same.
+                if self._options.json or not _is_spare(status):
+                    self._telling.tell(self._plan().told())
+                return status
             case action:
                 return self._build(anew=action == "repair")
 
@@ -225,7 +236,11 @@ class _Terminal:
     def _show_status(self, status: EnvironmentStatus) -> None:
         if status.outcome:
             self._console.print(_OUTCOMES[status.outcome], highlight=False)
-        if status.outcome == "removed":
+        if status.outcome in {"removed", "not there"}:
+            return
+        if _is_spare(status):
+            words = "This copy runs from its source and trains with its own PyTorch: it needs no environment."
+            self._console.print(words, style="green", soft_wrap=True, highlight=False)
             return
         words, style = _STATES[status.state]
         build = f": PyTorch {status.torch_version}, {NAMES[status.backend]}" if status.state == "ready" else ""

@@ -84,7 +84,9 @@ def job_of(options: argparse.Namespace, *, tell: Callable[[str], None] | None = 
     profile = with_absolute_weights(read_profile(path), base=path.parent)
     profile = with_settings(with_devices(with_steps(profile, options.steps), options.devices), options.settings)
     dataset_dir = _dataset_dir(options, profile, profile_dir=path.parent)
-    trigger = options.trigger or ""
+    trigger = options.trigger if options.trigger is not None else ""
+    if options.trigger is not None and not trigger.strip():
+        raise ProfileError("--trigger is empty.", hint="Name a word, or leave the option out.")
     profile, line = fitted(profile, dataset_dir, profile_dir=path.parent, trigger=trigger)
     if line and tell is not None:
         tell(line)

@@ -43,7 +43,10 @@ def main(run: Path | None = None) -> int:
     app = application()
     single = SingleWindow(data_dir())
     if not single.begin() and single.hand_over(run):
-        return 0  # It is in front now, with the run that we were given.
+        # With the run that we were given. Whoever typed the command learns why no second window came.
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - a program without a console.
+            sys.stdout.write("The window is open already; it has come to the front.\n")
+        return 0
     preferences = Preferences()
     theme.apply(app, preferences.theme)
     theme.follow_system(app)

@@ -95,9 +95,9 @@ class DatasetDesk(QObject):
 
     @property
     def missing_trigger(self) -> list[Path]:
-        """Pictures whose caption lacks the trigger word."""
+        """Pictures whose caption lacks the trigger word; those without a caption lack more than that."""
         if self._missing is None:
-            self._missing = self.book.without(self.trigger, self.table.captioned)
+            self._missing = self.book.without(self.trigger, self.book.written(self.table.captioned))
         return self._missing
 
     def use_profile(self, profile: str) -> None:

@@ -57,11 +57,12 @@ def take_in(results: Sequence[CheckedFolder], own_trigger: str) -> TakenIn:
     table = DatasetTable.checked((each.path, each.files, each.findings) for each in results).prepare()
     captions = table.captions()
     trigger = own_trigger or likely_trigger([caption for caption in captions.values() if caption])
+    book = CaptionBook(captions)
     return TakenIn(
         table=table,
         captions=captions,
         trigger=trigger,
-        missing=CaptionBook(captions).without(trigger, table.captioned),
+        missing=book.without(trigger, book.written(table.captioned)),
     )
 
 

@@ -56,7 +56,7 @@ class EnvironmentDesk(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.view = EnvironmentView()
+        self.view = EnvironmentView(is_ours=self.is_ours)
         self.lines: deque[str] = deque(maxlen=MAX_LINES)
         self.backend = AUTO
         self.wheels: Path | None = None

@@ -34,11 +34,13 @@ class Repairs:
         folders: Folders in which something was changed.
         problems: Sentences about files that could not be repaired.
         renamed: Names of files that the repair wrote under another name: before, and now.
+        has_originals: Whether it took anything away or replaced it; a first caption replaces nothing.
     """
 
     folders: tuple[Path, ...]
     problems: tuple[str, ...]
     renamed: tuple[tuple[str, str], ...] = ()
+    has_originals: bool = True
 
 
 def named_words(names: Sequence[str]) -> str:
@@ -54,6 +56,8 @@ def label_words(label: str) -> str:
 
 def kept_words(repairs: Repairs) -> str:
     """Return what has become of the files, and where the originals are."""
+    if not repairs.has_originals:
+        return ""
     kept = "The originals are kept in the folder originals."
     if not repairs.renamed:
         return kept
@@ -137,6 +141,7 @@ class RepairBench(QObject):
             touched: list[Path] = []
             problems: list[str] = []
             renamed: list[tuple[str, str]] = []
+            has_originals = False
             for folder, found in findings.items():
                 repaired = Workshop(folder).repair(
                     repair,
@@ -148,9 +153,15 @@ class RepairBench(QObject):
                 )
                 problems += repaired.problems
                 renamed += _renamed([before for before, _ in repaired.moved], repaired.made)
+                has_originals |= bool(repaired.moved)
                 if repaired.num_files:
                     touched.append(folder)
-            return Repairs(folders=tuple(touched), problems=tuple(problems), renamed=tuple(renamed))
+            return Repairs(
+                folders=tuple(touched),
+                problems=tuple(problems),
+                renamed=tuple(renamed),
+                has_originals=has_originals,
+            )
 
         background.run(self, work, done=done, failed=failed)
 

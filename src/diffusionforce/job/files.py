@@ -254,9 +254,17 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise ProfileError(f"{path} is not UTF-8 text.", hint="Save it as UTF-8 and try again.") from None
     except tomllib.TOMLDecodeError as error:
-        raise ProfileError(f"{path} is not valid TOML: {error}.", hint="Fix the line it names.") from None
+        raise _no_toml(path, error) from None
     except ValueError as error:
         raise ProfileError(f"{path} cannot be read: {error}.", hint="Take another file.") from None
+
+
+def _no_toml(path: Path, error: tomllib.TOMLDecodeError) -> ProfileError:
+    """Return the refusal, short enough for a line of the window, with the number of the line to look at."""
+    reason, _, place = str(error).removesuffix(")").partition(" (at ")
+    line = place.partition(",")[0]
+    hint = f"Fix {line}: {reason}." if line.startswith("line ") else f"Fix its end: {reason}."
+    return ProfileError(f"{path.name} is not valid TOML.", hint=hint, detail=f"{path}: {error}")
 
 
 def _validated(

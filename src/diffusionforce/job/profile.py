@@ -125,7 +125,10 @@ class DatasetSettings(Section):
     )
     width: Size = Field(default=1024, description="Width of the training pictures in pixels.")
     height: Size = Field(default=1024, description="Height of the training pictures in pixels.")
-    trigger: str = Field(default="", description="Word that calls the trained subject; only used for notes and checks.")
+    trigger: str = Field(
+        default="",
+        description="Word that calls the trained subject: previews ask for it, and the LoRA file is named after it.",
+    )
     regularisation_share: float = Field(
         default=0.0, ge=0, lt=1, description="Share of generic pictures mixed in, which keeps the subject from leaking."
     )

@@ -66,7 +66,7 @@ class EnvironmentStatus(Record):
 
     kind: Literal["environment"] = "environment"
     state: EnvironmentState
-    outcome: Literal["", "built", "was there", "repaired", "removed", "stopped"] = ""
+    outcome: Literal["", "built", "was there", "repaired", "removed", "not there", "stopped"] = ""
     folder: str
     backend: str = ""
     torch_version: str = ""

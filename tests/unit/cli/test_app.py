@@ -218,6 +218,12 @@ def test_a_trigger_can_be_named(place: Path):
     assert job_of(parsed("pocket-demo", "--dataset", "pictures", "--trigger", "Blob")).profile.dataset.trigger == "Blob"
 
 
+def test_an_empty_trigger_is_refused(place: Path):
+    # It was ignored without a word.
+    with pytest.raises(ProfileError, match=r"^--trigger is empty\."):
+        job_of(parsed("pocket-demo", "--dataset", "pictures", "--trigger", " "))
+
+
 def test_the_benchmark_gets_its_arguments(monkeypatch: pytest.MonkeyPatch, place: Path):
     seen: list[list[str]] = []
 

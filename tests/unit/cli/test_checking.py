@@ -24,6 +24,14 @@ def test_a_good_folder_has_nothing_to_fix(good: Path, capsys: pytest.CaptureFixt
     assert "Nothing to fix." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("frames", ["x", "-3", "99999"])
+def test_frames_that_are_no_number_are_refused_in_a_sentence(
+    good: Path, frames: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(good), f"--frames={frames}"]) == 1
+    assert f"--frames is {frames}; it has to be a whole number from 0 to" in capsys.readouterr().err
+
+
 def test_what_is_left_out_is_named_and_changes_the_exit_code(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(good / "käse.png", 9, caption=None)
     assert main(["check", str(good)]) == 1

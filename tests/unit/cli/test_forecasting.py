@@ -39,7 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["pocket-demo", "--dataset", ""], "--dataset is empty.", ""),
         (["pocket-demo", "--devices", "tpu"], "'tpu' is no device", ""),
         (["wan21-14b", "--dataset", "nowhere"], "The dataset folder", "Check the path."),
-        (["broken.toml"], "broken.toml is not valid TOML", ""),
+        (["broken.toml"], "broken.toml is not valid TOML.", "Fix its end: "),
         (["job.toml", "--devices", "tpu"], "'tpu' is no device", ""),
         (["pocket-demo", "--colour", "red"], "--colour", ""),
     ],

@@ -39,6 +39,14 @@ def test_before_it_is_built_the_numbers_are_said_and_nothing_is_done() -> None:
     assert headline(BEFORE).title == "Training needs one more thing"
 
 
+def test_a_copy_that_runs_from_its_source_is_not_told_to_set_anything_up() -> None:
+    # A newcomer read that this copy trains, and below it that training needs one more thing.
+    spare = replace(BEFORE, is_ours=False)
+    assert (headline(spare).tone, headline(spare).title) == ("ok", "Nothing needs to be set up")
+    assert spare.start() == ("create", "Build it all the same")
+    assert headline(replace(spare, status=READY)).title == "Ready to train"
+
+
 def test_wheels_need_no_download() -> None:
     come, *_ = facts(replace(BEFORE, plan=PLAN.model_copy(update={"wheels": "D:\\wheels", "download_bytes": 0})))
     assert (come.value, come.context, come.is_about) == ("0", "from a folder of wheels", False)

@@ -42,6 +42,8 @@ def test_a_repair_is_told_by_the_names_of_its_files() -> None:
     assert named_words(["e.jpg", "f.jpg", "g.jpg"]) == "e.jpg, f.jpg, …"
     kept = "The originals are kept in the folder originals."
     assert kept_words(Repairs(folders=(), problems=())) == kept
+    # A first caption said that the original is kept, where there was none.
+    assert kept_words(Repairs(folders=(), problems=(), has_originals=False)) == ""
     one = Repairs(folders=(), problems=(), renamed=(("e.jpg", "e.png"),))
     assert kept_words(one) == f"e.jpg is now e.png. {kept}"
     two = Repairs(folders=(), problems=(), renamed=(("e.jpg", "e.png"), ("f.jpg", "f.png")))

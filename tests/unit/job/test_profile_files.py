@@ -118,7 +118,7 @@ def test_a_refused_profile_names_file_field_and_what_is_allowed(tmp_path: Path, 
     path = profile_with(tmp_path, **change)
     with pytest.raises(ProfileError) as refusal:
         read_profile(path)
-    assert refusal.value.sentence.startswith(str(path))
+    assert refusal.value.sentence.startswith((str(path), path.name))
     assert words in refusal.value.sentence
 
 

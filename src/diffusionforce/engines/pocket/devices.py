@@ -41,8 +41,8 @@ def choose_devices(wanted: Sequence[str], *, num_blocks: int) -> tuple[torch.dev
     for device in devices:
         if device.type == "cuda" and (device.index or 0) >= num_cards:
             raise DeviceError(
-                f"The profile asks for {device}, but PyTorch sees {_count(num_cards)} here.",
-                hint="Write auto, or cpu, under devices.use; diffusionforce doctor says why a card is not seen.",
+                f"{device} is asked for, but PyTorch sees {_count(num_cards)} here.",
+                hint="Ask for auto or cpu (devices.use, or --devices); diffusionforce doctor says why a card is not seen.",
             )
     if len(devices) > num_blocks:
         raise DeviceError(

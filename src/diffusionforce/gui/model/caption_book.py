@@ -101,6 +101,10 @@ class CaptionBook:
         self._texts.update(change.after)
         return change
 
+    def written(self, pictures: Iterable[Path]) -> list[Path]:
+        """Return the pictures that have a caption at all."""
+        return [picture for picture in pictures if self.text(picture).strip()]
+
     def without(self, word: str, pictures: Iterable[Path]) -> list[Path]:
         """Return the pictures whose caption lacks a word; small letters stand for capitals."""
         wanted = word.casefold()

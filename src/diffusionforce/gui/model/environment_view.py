@@ -63,6 +63,11 @@ _HEADLINES: dict[EnvironmentState, tuple[str, str, str]] = {
     ),
     "ready": ("ok", noted("Ready to train"), ""),
 }
+_CHECKOUT = (
+    "ok",
+    noted("Nothing needs to be set up"),
+    noted("This copy trains as it is. An environment for the installed application can be built here all the same."),
+)
 _STARTS: dict[EnvironmentState, tuple[Action, str]] = {
     "missing": ("create", noted("Set up now")),
     "unfinished": ("create", noted("Go on")),
@@ -79,6 +84,7 @@ class EnvironmentView:
 
     Attributes:
         phase: What is going on.
+        is_ours: Whether training needs it; a copy that runs from its source trains without.
         action: What was asked for last; empty where nothing was.
         status: How it stands; None while it is looked at for the first time.
         plan: What would be built; None where that is not known, or not possible.
@@ -88,6 +94,7 @@ class EnvironmentView:
     """
 
     phase: Phase = "looking"
+    is_ours: bool = True
     action: Action | Literal[""] = ""
     status: EnvironmentStatus | None = None
     plan: EnvironmentPlan | None = None
@@ -116,6 +123,11 @@ class EnvironmentView:
         return self.plan is not None and self.status is not None and self.plan.backend != self.status.backend
 
     @property
+    def is_spare(self) -> bool:
+        """Whether it is not there, and nothing is the worse for that."""
+        return not self.is_ours and self.state == "missing"
+
+    @property
     def lacks_room(self) -> bool:
         """Whether the drive has too little room for what would be built."""
         return self.plan is not None and self.state != "ready" and self.plan.free_bytes < self.plan.needed_bytes
@@ -126,7 +138,7 @@ class EnvironmentView:
             return "create", noted("Change the build")
         if self.problem is not None and self.action in {"create", "repair"}:
             return "create", noted("Try again")
-        return _STARTS[self.state]
+        return ("create", noted("Build it all the same")) if self.is_spare else _STARTS[self.state]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +163,9 @@ def headline(view: EnvironmentView) -> Headline:
         return Headline(tone="info", title=noted("Looking at the environment"))
     if view.problem is not None:
         return Headline(tone="err", title=view.problem.sentence, text=view.problem.hint)
+    if view.is_spare:
+        tone, title, text = _CHECKOUT
+        return Headline(tone=tone, title=title, text=text)
     if view.plan_problem is not None and view.state != "ready":
         return Headline(tone="err", title=view.plan_problem.sentence, text=view.plan_problem.hint)
     if view.lacks_room and view.plan is not None:

@@ -117,7 +117,7 @@ class CaptionEditor(QWidget):
 
     def _show_coverage(self) -> None:
         desk = self._desk
-        captions, missing = desk.table.captioned, desk.missing_trigger
+        captions, missing = desk.book.written(desk.table.captioned), desk.missing_trigger
         self.coverage.setVisible(bool(desk.trigger))
         have = len(captions) - len(missing)
         if desk.trigger:

@@ -40,7 +40,7 @@ class TriggerPanel(Panel):
 
     def _refresh(self) -> None:
         desk, word = self._desk, self.word.text().strip()
-        pictures = desk.table.captioned
+        pictures = desk.book.written(desk.table.captioned)
         missing = desk.book.without(word, pictures)
         have = len(pictures) - len(missing)
         self.keep.allow(bool(word) and word != desk.trigger, reason="This is the trigger word already.")
@@ -57,6 +57,6 @@ class TriggerPanel(Panel):
     def _add(self) -> None:
         desk, word = self._desk, self.word.text().strip()
         desk.set_trigger(word)
-        missing = desk.book.without(word, desk.table.captioned)
+        missing = desk.book.without(word, desk.book.written(desk.table.captioned))
         desk.apply_captions("Add the trigger word", desk.book.plan(missing, adding_trigger(word)))
         self._refresh()

@@ -163,7 +163,7 @@ class EnvironmentSetup(QWidget):
         action, words = view.start()
         self.start.set_text(words, icon="check" if action == "verify" else "download")
         leads_on = self._leads_on and view.state == "ready" and not view.is_busy and view.problem is None
-        self.start.set_kind("" if action == "verify" or leads_on else "primary")
+        self.start.set_kind("" if action == "verify" or leads_on or view.is_spare else "primary")
         self.leave.setVisible(leads_on)
         self.copy.setVisible(view.problem is not None and not view.is_busy)
         self.start.setVisible(not view.is_busy)

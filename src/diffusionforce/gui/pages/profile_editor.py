@@ -67,7 +67,7 @@ class ProfileEditor(QWidget):
         self.finder.setToolTip("Ctrl+F")
         self.finder.setMinimumWidth(SEARCH_MIN_PX)
         self.duplicate = Button("", "copy", tip="Duplicate")
-        self.export = Button("", "download", tip="Export to a file")
+        self.export = Button("", "upload", tip="Export to a file")
         self.more = Button("", "more", tip="More")
         self.use = Button("Use in a run", "arrow", kind="primary")
         self.header.add_actions(self.finder, self.duplicate, self.export, self.more, self.use)

@@ -60,7 +60,7 @@ class ProfilePane(QFrame):
         self._chosen = ""
         self._edited: frozenset[str] = frozenset()
         self._group = QButtonGroup(self)
-        self.bring = Button("", "upload", kind="ghost", tip="Import a profile file")
+        self.bring = Button("", "download", kind="ghost", tip="Import a profile file")
         self.bring.clicked.connect(self.import_asked)
         self.new = Button("", "plus", kind="ghost", tip="New profile from a built-in one")
         self.new.clicked.connect(self._open_new_menu)

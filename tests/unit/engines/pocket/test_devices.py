@@ -30,7 +30,7 @@ def test_auto_takes_all_cards() -> None:
 
 @pytest.mark.usefixtures("two_cards")
 def test_a_card_that_is_not_there_is_refused() -> None:
-    with pytest.raises(DeviceError, match=r"cuda:2, but PyTorch sees 2 cards"):
+    with pytest.raises(DeviceError, match=r"cuda:2 is asked for, but PyTorch sees 2 cards"):
         choose_devices(["cuda:0", "cuda:2"], num_blocks=10)
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from diffusionforce.desktop.long_paths import too_long
 from diffusionforce.errors import RunFolderError, UserError
-from diffusionforce.job import PART_SUFFIX, Job, write_job, write_whole
+from diffusionforce.job import PART_SUFFIX, Job, read_job, write_job, write_whole
 from diffusionforce.runs.checkpoints import SavedState, whole_states
 from diffusionforce.runs.home import runs_root
 from diffusionforce.runs.log import last_words
@@ -217,6 +217,22 @@ class RunFolder:
         """Return the whole checkpoints that the run saved beside its LoRA files, the one that came farthest first."""
         return whole_states(self.checkpoints_dir)
 
+    def states_onward(self) -> list[SavedState]:
+        """Return the whole checkpoints from which the run can go on, the one that came farthest first.
+
+        A run that saved none of its own can still go on from the one with which it began itself.
+        """
+        own = self.states()
+        if own:
+            return own
+        try:
+            begun_with = read_job(self.job_path).resume
+        except UserError:
+            return []
+        if begun_with is None:
+            return []
+        return [state for state in whole_states(begun_with.parent) if state.path == begun_with]
+
     def num_samples(self) -> int:
         """Return how many sample files there are."""
         hidden_or_part = (path.name.startswith(".") or path.suffix == PART_SUFFIX for path in _files(self.samples_dir))
@@ -238,7 +254,9 @@ class RunFolder:
         lora, num_samples = self.newest_checkpoint(), self.num_samples()
         kept = [lora] if lora else []
         kept += [f"{num_samples} sample{'s' if num_samples > 1 else ''}"] if num_samples else []
-        states = self.states()
+        states = self.states_onward()
+        if states and states[0].path.parent != self.checkpoints_dir:
+            kept += [f"the checkpoint of step {states[0].step} that it began with"]
         go_on = [f"It can go on from step {states[0].step}."] if states else []
         return state.model_copy(
             update={

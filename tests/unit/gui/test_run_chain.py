@@ -1,11 +1,12 @@
 """A run that goes on from another shows what there was before, and the older one says who went on."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.gui import recorded
 
-from diffusionforce.gui.model import again, comparison, history, run_chain
+from diffusionforce.gui.model import again, comparison, history, outcome, run_chain
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.job import read_job, write_job
 from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
@@ -72,3 +73,24 @@ def test_a_resumed_run_is_compared_from_its_first_step(chain: tuple[Path, Path, 
     compared = comparison.read_run(chain[1], "A")
     assert compared.losses.steps[:3] == [1, 2, 3]
     assert 0 in compared.samples.drawn_steps
+
+
+def test_a_run_that_was_killed_before_it_saved_goes_on_from_where_it_began(chain: tuple[Path, Path, Path]):
+    # Symptom: nothing offered to go on any more, neither this run, which had saved nothing, nor the one before it.
+    root = chain[0].parent / "2026-01-04-100000-pocket-demo"
+    folder = recorded.run_folder(root, end="crashed", upto=285)
+    state = RunFolder(chain[2]).checkpoints_dir / "a_step_000280-state"
+    write_job(folder.job_path, read_job(folder.job_path).model_copy(update={"resume": state}))
+    shutil.rmtree(folder.checkpoints_dir)
+    killed, before, *_ = history.read_history(root.parent)
+    assert killed.root == root and killed.can_resume and not before.can_resume
+    assert [(saved.path, saved.step) for saved in killed.states] == [(state, 280)]
+    assert "the checkpoint of step 280 that it began with" in killed.state.sentence
+    assert "It can go on from step 280." in killed.state.hint
+    result = outcome.of_state(killed.state)
+    model = RunModel(read_job(folder.job_path))
+    assert result is not None
+    model.end(result)
+    assert again.continuation(model, root) == again.Continuation(state=state, step=280)
+    (state / "checkpoint.json").unlink()
+    assert again.continuation(model, root) is None

@@ -82,7 +82,7 @@ def successor(model: RunModel, root: Path) -> Successor | None:
 
 
 def continuation(model: RunModel, root: Path) -> Continuation | None:
-    """Return from where a run that ended early can go on; None where it is done, or saved no whole checkpoint.
+    """Return from where a run that ended early can go on; None where it is done, or there is no whole checkpoint.
 
     Args:
         model: The run, which has ended.
@@ -90,7 +90,7 @@ def continuation(model: RunModel, root: Path) -> Continuation | None:
     """
     if not _ended_early(model):
         return None
-    states = (state for state in RunFolder(root).states() if state.step < model.num_steps)
+    states = (state for state in RunFolder(root).states_onward() if state.step < model.num_steps)
     farthest = next(states, None)
     return None if farthest is None else Continuation(state=farthest.path, step=farthest.step)
 

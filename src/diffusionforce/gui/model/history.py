@@ -29,8 +29,8 @@ class PastRun:
         root: The folder.
         state: How far it came and how it ended; a run whose process is gone has crashed.
         picture: Its newest sample of the first prompt, None where there is none.
-        states: The whole checkpoints that it saved, from which there is something left to do, the farthest
-            first.
+        states: The whole checkpoints that it saved, or the one with which it began where it saved none, from which
+            there is something left to do, the farthest first.
         title: What it is called where the user gave it no name; empty leaves the name of its profile.
         dataset: Name of what it learned from; empty where that cannot be read any more.
         settings: The settings that people check, in a line; empty where they cannot be read.
@@ -165,7 +165,7 @@ def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> Pa
         root=folder.root,
         state=state,
         picture=max(samples, key=_newest_of_first_prompt, default=None),
-        states=tuple(saved for saved in folder.states() if saved.step < state.num_steps),
+        states=tuple(saved for saved in folder.states_onward() if saved.step < state.num_steps),
         title="" if job is None else job_title(job),
         dataset="" if job is None else folder_title(job.dataset_dir),
         settings="" if job is None else short_facts(job.profile),

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from tests.gui import recorded
 
-from diffusionforce.gui.model import again, comparison, history, outcome, run_chain
+from diffusionforce.gui.model import again, comparison, history, outcome, queue_times, run_chain
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.job import read_job, write_job
 from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
-from diffusionforce.wire import Stopped
+from diffusionforce.wire import Done, Stopped
 
 
 @pytest.fixture
@@ -94,3 +94,21 @@ def test_a_run_that_was_killed_before_it_saved_goes_on_from_where_it_began(chain
     assert again.continuation(model, root) == again.Continuation(state=state, step=280)
     (state / "checkpoint.json").unlink()
     assert again.continuation(model, root) is None
+
+
+def test_the_time_of_a_run_that_went_on_is_not_told_as_that_of_all_its_steps(chain: tuple[Path, Path, Path]):
+    # Symptom: "300 steps in 3 min 17 s" was told of a run that had made the last 150 of them in that time.
+    job = read_job(RunFolder(chain[1]).job_path)
+    earlier = run_chain.earlier_runs(job)
+    earlier[-1].steps_s = 222.0
+    own = "This run made 200 steps in 3 min 17 s, previews and pauses included."
+    model = RunModel(job, begun_at=run_chain.begun_at(job))
+    model.feed(Done(step=300, lora="a", seconds=197))
+    assert model.outcome is not None and model.outcome.sentence == own
+    model.steps_s = 197.0
+    model.take_earlier(earlier)
+    assert model.outcome.sentence == f"300 steps in 6 min 59 s of training. {own}"
+    state = RunFolder(chain[1]).read_state().model_copy(update={"state": "done", "step": 300, "held_out_loss": None})
+    past = history.PastRun(root=chain[1], state=state, picture=None, begun_at=100)
+    assert past.facts() == "300 steps · the last 200 steps in 2 min 4 s"
+    assert queue_times.expected_s(recorded.job(chain[1]), [past]) == pytest.approx(124 / 200 * 300)

@@ -11,7 +11,7 @@ from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.dataset_title import folder_title
 from diffusionforce.gui.model.plan_words import short_facts
-from diffusionforce.gui.model.run_chain import has_gone_on, run_of
+from diffusionforce.gui.model.run_chain import begun_at, has_gone_on, run_of
 from diffusionforce.gui.model.run_title import day_and_time, job_title
 from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs
@@ -36,6 +36,7 @@ class PastRun:
         settings: The settings that people check, in a line; empty where they cannot be read.
         label: The name and the notes that the user gave it.
         continues: The run that it goes on from, None for one that began anew.
+        begun_at: Step from which it went on, 0 for one that began anew.
         continued: When the run began that goes on from this one, as people say it; empty where none does.
         seen: What its files looked like when it was read, by which a change is noticed.
     """
@@ -49,6 +50,7 @@ class PastRun:
     settings: str = ""
     label: RunLabel = NO_LABEL
     continues: Path | None = None
+    begun_at: int = 0
     continued: str = ""
     seen: tuple[tuple[int, int] | None, ...] = field(default=(), compare=False)
 
@@ -87,8 +89,7 @@ class PastRun:
         steps = f"step {state.step:,} of {state.num_steps:,}"
         if state.state == "done":
             fall = state.held_out_loss.fall if state.held_out_loss is not None else None
-            took = f" in {words.duration(self.seconds)}" if self.seconds else ""
-            parts = [f"{words.count(state.step, 'step')}{took}"]
+            parts = self._steps_and_time()
             if fall is not None:
                 parts.append(f"held-out {'−' if fall >= 0 else '+'}{words.percent(abs(fall))}")
             return " · ".join(parts)
@@ -97,6 +98,16 @@ class PastRun:
         if self.continued:
             return " · ".join((steps, f"was continued {self.continued}"))
         return f"{steps} · {state.sentence}" if state.state in {"failed", "crashed"} and state.sentence else steps
+
+    def _steps_and_time(self) -> list[str]:
+        """Return what was trained and how long that took; of a run that went on, only its own steps took that long."""
+        steps = words.count(self.state.step, "step")
+        if not self.seconds:
+            return [steps]
+        length = words.duration(self.seconds)
+        if not self.begun_at:
+            return [f"{steps} in {length}"]
+        return [steps, f"the last {words.count(self.state.step - self.begun_at, 'step')} in {length}"]
 
 
 def _newest_of_first_prompt(sample: Path) -> tuple[int, int, str]:
@@ -171,6 +182,7 @@ def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> Pa
         settings="" if job is None else short_facts(job.profile),
         label=read_label(folder.root),
         continues=None if job is None or job.resume is None else run_of(job.resume),
+        begun_at=begun_at(job),
         seen=seen,
     )
 

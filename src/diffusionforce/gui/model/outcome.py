@@ -62,11 +62,22 @@ class Outcome:
         }[self.kind]
 
 
-def of_message(end: End) -> Outcome:
-    """Return the outcome that the trainer itself told."""
+def of_message(end: End, *, begun_at: int = 0, chain_s: float = 0.0) -> Outcome:
+    """Return the outcome that the trainer itself told.
+
+    Args:
+        end: Its last message, whose seconds are those of this run alone.
+        begun_at: Step from which the run went on, 0 for one that began anew.
+        chain_s: Seconds of training of this run and those that it went on from; 0 where that is not known.
+    """
     if isinstance(end, Done):
         fall = _fall(end.held_out_before, end.held_out_after)
-        took = f"{words.count(end.step, 'step')} in {words.duration(end.seconds)}, previews and pauses included."
+        steps, length = words.count(end.step, "step"), words.duration(end.seconds)
+        took = f"{steps} in {length}, previews and pauses included."
+        if begun_at:
+            in_all = f"{steps} in {words.duration(chain_s)} of training. " if chain_s else ""
+            own = words.count(end.step - begun_at, "step")
+            took = f"{in_all}This run made {own} in {length}, previews and pauses included."
         return Outcome(kind="done", sentence=f"{took} {fall}".strip(), step=end.step)
     if isinstance(end, Stopped):
         kept = "What was learned up to there is saved." if end.lora else "There was nothing to save yet."

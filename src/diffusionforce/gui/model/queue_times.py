@@ -36,9 +36,9 @@ def queued_words(name: str, step: int) -> str:
 def expected_s(job: Job, past: Sequence[PastRun]) -> float | None:
     """Return how long a job may take, by the runs of its profile that there were; None where there were none."""
     rates = [
-        (run.seconds or 0.0) / run.state.step
+        (run.seconds or 0.0) / (run.state.step - run.begun_at)
         for run in past
-        if run.state.profile_name == job.profile_name and run.state.step > 0 and (run.seconds or 0.0) > 0.0
+        if run.state.profile_name == job.profile_name and run.state.step > run.begun_at and (run.seconds or 0.0) > 0.0
     ]
     num_steps = max(0, job.profile.training.steps - resume_step(job, past))
     return statistics.median(rates) * num_steps if rates else None

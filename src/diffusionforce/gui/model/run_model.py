@@ -22,6 +22,7 @@ from diffusionforce.wire import (
     Checkpoint,
     Compared,
     Done,
+    End,
     Failed,
     HeldOut,
     Hello,
@@ -85,6 +86,7 @@ class RunModel:
         self.log: deque[str] = deque(maxlen=LOG_LINES)
         self.log_count = 0
         self.outcome: Outcome | None = None
+        self._end: End | None = None
         self.stop_asked = False
         self.stop_overdue = False
         """Whether the run was asked to stop so long ago that ending it by force is offered."""
@@ -151,7 +153,17 @@ class RunModel:
                 self.stall = message if message.stalled else None
                 self.write_log(f"WARNING {message.sentence} {message.hint}".strip())
             case Done() | Stopped() | Failed():
-                self.end(outcome.of_message(message))
+                self._take_end(message)
+
+    def _take_end(self, message: End) -> None:
+        if self.outcome is None:
+            self._end = message
+            self.end(self._outcome_of(message))
+
+    def _outcome_of(self, message: End) -> Outcome:
+        return outcome.of_message(
+            message, begun_at=self.begun_at, chain_s=self.training_s if self.earlier_s > 0 else 0.0
+        )
 
     def end(self, result: Outcome) -> None:
         """Note how the run ended. The first word counts."""
@@ -169,6 +181,8 @@ class RunModel:
         for run in runs:
             self.samples.add_before(run.samples, run.root)
         self.earlier_s = sum(run.steps_s for run in runs)
+        if self._end is not None:  # It ended before this was read, and told its own time alone.
+            self.outcome = self._outcome_of(self._end)
 
     @property
     def trouble(self) -> Paused | Stalled | None:

@@ -96,6 +96,7 @@ IN_THE_WINDOW = (
     "gui/notice_bar.py",
     "gui/pages/welcome.py",
     "gui/session.py",
+    "gui/strip.py",
     "gui/repair_bench.py",
     "gui/run_desk.py",
     "gui/shell.py",
@@ -104,6 +105,11 @@ IN_THE_WINDOW = (
     "gui/pages/welcome_rig.py",
     "gui/repair_bench.py",
     "gui/widgets/compare_slider.py",
+    "gui/widgets/drag_handle.py",
+    "gui/widgets/film_row.py",
+    "gui/widgets/finding_row.py",
+    "gui/widgets/picture_strip.py",
+    "gui/widgets/tag_bars.py",
     "gui/widgets/device_card.py",
     "gui/widgets/line_chart.py",
     "gui/widgets/sample_grid.py",
@@ -179,6 +185,7 @@ PUT_TOGETHER = tuple(
     Starting
     Stopped
     Training
+    Unreadable
     down
     falling
     fell
@@ -276,6 +283,34 @@ PUT_TOGETHER = tuple(
     {0} lacks {1} in training.
     {0} lacks {1} while previews are drawn.
     {0} lacks {1} while the pictures are prepared.
+    {0} is not valid TOML.
+    Fix line {0}: {1}.
+    Fix its end: {0}.
+    A LoRA of {0} on pictures of {1}.
+    A LoRA of {0}, which edits pictures.
+    A LoRA of {0}, which continues a picture to a video and trains on videos.
+    A LoRA of {0}, which continues a picture to a video.
+    A LoRA of {0} that continues a picture to a video.
+    A LoRA of {0}, which takes up to three control pictures.
+    A LoRA of {0} on pictures of {1}, to be used with RAW or Turbo.
+    A LoRA of {0} on pictures of {1}, with samples of {2} denoising steps.
+    A LoRA of the distilled {0}, with samples of {1} steps.
+    A LoRA of {0}.
+    Its transformer takes {0} in 16 bits.
+    Its transformer takes {0} in 16 bits and half of that in 8 bits.
+    Its weights are published in 8 bits only; the transformer takes {0}.
+    Under Tencent's own licence, which does not apply in some countries: see {0}.
+    The small one: its transformer takes {0} in 16 bits.
+    The smallest of the FLUX.2 models; its transformer takes {0} in 16 bits.
+    The smallest of the video models; its transformer takes {0} in 16 bits.
+    The base model (profile {0}) is the one meant to be trained; its LoRA works with both.
+    For two cards of {0} or more.
+    Every training picture needs a control picture.
+    Trains the tiny model that ships with DiffusionForce on a drawn character.
+    Runs on any computer in a few minutes, with nothing to download.
+    One LoRA for both models of {0} that continue a picture to a video.
+    One LoRA for both models of {0}, that for high and that for low noise.
+    Each transformer takes {0} in 16 bits; it trains in the number format of their files.
     """.strip().splitlines()
 )
 """Words and sentences of the window that are put together where no pattern can be seen."""

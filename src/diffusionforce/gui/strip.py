@@ -5,6 +5,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.strip_words import StripLine, of_plan
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.widgets.bars import MiniMeter
@@ -79,10 +80,10 @@ class RigStrip(QFrame):
             meter.show_reading(used / total, f"{amount}{load}{heat}", spoken=spoken)
         if len(vitals.cards) < 2:
             load = words.percent(vitals.cpu_load)
-            self._meter("CPU", None).show_reading(vitals.cpu_load, load, spoken=f"Processor: load {load}")
+            self._meter("CPU", None).show_reading(vitals.cpu_load, load, spoken=tr(f"Processor: load {load}"))
             share = vitals.ram_used_bytes / vitals.ram_total_bytes
             amount = words.amount_of(vitals.ram_used_bytes, vitals.ram_total_bytes).replace(" / ", "/")
-            self._meter("RAM", None).show_reading(share, amount, spoken=f"Memory: {amount} used")
+            self._meter("RAM", None).show_reading(share, amount, spoken=tr(f"Memory: {amount} used"))
 
     def _meter(self, name: str, device_index: int | None) -> MiniMeter:
         meter = self._meters.get(name)

@@ -140,3 +140,15 @@ def test_no_time_is_told_for_a_queue_that_waits_to_be_started(tmp_path: Path):
         "starts after those before · about 2 min 4 s",
     ]
     assert queue_times.all_done_words(times, now=now) == "2 runs waiting."
+
+
+def test_a_run_whose_state_cannot_be_read_is_listed_and_says_so(tmp_path: Path):
+    # Symptom: it vanished from the history, as if its files were gone.
+    recorded.run_folder(tmp_path / "runs" / "good", end="done")
+    broken = recorded.run_folder(tmp_path / "runs" / "broken", end="stopped")
+    broken.state_path.write_text("{", encoding="utf-8")
+    first, second = history.read_history(tmp_path / "runs")
+    assert (first.root, first.name, first.is_unreadable) == (broken.root, "broken", True)
+    assert first.facts() == history.UNREADABLE and first.picture is not None
+    assert not first.can_resume and not first.is_going and first.seconds is None
+    assert second.name == "Pocket demo · loranne" and not second.is_unreadable

@@ -42,7 +42,7 @@ def choose_devices(wanted: Sequence[str], *, num_blocks: int) -> tuple[torch.dev
         if device.type == "cuda" and (device.index or 0) >= num_cards:
             raise DeviceError(
                 f"{device} is asked for, but PyTorch sees {_count(num_cards)} here.",
-                hint="Ask for auto or cpu (devices.use, or --devices); diffusionforce doctor says why a card is not seen.",
+                hint="Ask for auto or cpu under devices.use; diffusionforce doctor says why a card is not seen.",
             )
     if len(devices) > num_blocks:
         raise DeviceError(

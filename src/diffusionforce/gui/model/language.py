@@ -21,6 +21,8 @@ LANGUAGES = {"en": "English", "de": "Deutsch"}
 """Code and own name of every language there is."""
 _NUMBERS = {"de": (",", ".")}
 """What stands before decimals, and between thousands, where that is not as in English."""
+_KEYS = {"de": {"Ctrl+": "Strg+", "Shift+": "Umschalt+", "Enter": "Eingabe", "Del": "Entf"}}
+"""Names of keys, where they are not as in English."""
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?B|s|ms|min|h|d|px|W|°C|%|×)(?!\w))")
 
 
@@ -62,6 +64,13 @@ def tr(text: str) -> str:
         return text  # gettext answers an empty text with the head of its catalogue.
     word = _State.catalogue.gettext(text)
     return word if word != text else _State.told(text)
+
+
+def key_names(text: str) -> str:
+    """Return keys, like `Ctrl+F`, as they are named on keyboards of the language in use."""
+    for english, own in _KEYS.get(_State.code, {}).items():
+        text = text.replace(english, own)
+    return text
 
 
 def figures(text: str) -> str:

@@ -47,7 +47,7 @@ class CompareRunsPane(QWidget):
         self.all_settings = CheckMark("Show all settings")
         self.all_settings.toggled.connect(lambda _on: self._show_settings())
         self.steps = QComboBox()
-        self.steps.setAccessibleName("Previews of which step")
+        self.steps.setAccessibleName(tr("Previews of which step"))
         self.steps.activated.connect(lambda _index: self._show_samples())
         self._settings, self._samples = QGridLayout(), QGridLayout()
         self._build()

@@ -41,10 +41,10 @@ class BulkEdit(QWidget):
         self._pictures: Sequence[Path] = ()
         self._filled = ""
         self.kind = QComboBox()
-        self.kind.setAccessibleName("Edit")
+        self.kind.setAccessibleName(tr("Edit"))
         self.kind.addItems([tr(name) for name, _ in EDITS])
         self.first, self.second = QLineEdit(), QLineEdit()
-        self.second.setAccessibleName("Words to put in their place")
+        self.second.setAccessibleName(tr("Words to put in their place"))
         self.second.setPlaceholderText(tr("Words to put in their place"))
         self.summary = Label("", "small", wrap=True)
         self._preview = column(gap=6)

@@ -31,7 +31,7 @@ class CaptionEditor(QWidget):
         self._saving.timeout.connect(self._write)
         self._words = Label("", "muted")
         self.editor = QPlainTextEdit()
-        self.editor.setAccessibleName("Caption")
+        self.editor.setAccessibleName(tr("Caption"))
         self.editor.setTabChangesFocus(True)
         self.editor.setPlaceholderText(tr("Write what the picture shows"))
         self.editor.setFixedHeight(EDITOR_PX)

@@ -41,7 +41,7 @@ class FilesPane(QWidget):
         self.search.setAccessibleName(tr("Find in names and captions"))
         self.search.setClearButtonEnabled(True)
         self.sort = QComboBox()
-        self.sort.setAccessibleName("Order")
+        self.sort.setAccessibleName(tr("Order"))
         for key, words in SORTS:
             self.sort.addItem(tr(words), key)
         self.only = Chip()

@@ -49,7 +49,7 @@ class FolderLine(QFrame):
         self.repeats.setPrefix("× ")
         self.repeats.setValue(self.folder.repeats)
         self.repeats.setFixedWidth(REPEATS_PX)
-        self.repeats.setAccessibleName(f"Repeats of {self.folder.path}")
+        self.repeats.setAccessibleName(tr(f"Repeats of {self.folder.path}"))
         self.repeats.setEnabled(not self._desk.is_read_only)
         self.repeats.valueChanged.connect(lambda value: self._change(repeats=value))
 
@@ -67,8 +67,8 @@ class FolderLine(QFrame):
         sizes.setFixedWidth(SIZE_PX)
         editor = sizes.lineEdit()
         for named in (sizes, editor) if editor is not None else (sizes,):
-            named.setAccessibleName(f"Training size of {self.folder.path}")
-        sizes.setToolTip(f"The profile trains at {training_size.words(usual)}. {SIZE_RULE}")
+            named.setAccessibleName(tr(f"Training size of {self.folder.path}"))
+        sizes.setToolTip(tr(f"The profile trains at {training_size.words(usual)}. {SIZE_RULE}"))
         sizes.setEnabled(not self._desk.is_read_only)
         sizes.currentTextChanged.connect(self._on_size)
 
@@ -81,8 +81,8 @@ class FolderLine(QFrame):
         frames.setSuffix(tr(" frames"))
         frames.setValue(intake.frames_of(self.folder.frames) if self.folder.frames else frames.minimum())
         frames.setFixedWidth(FRAMES_PX)
-        frames.setAccessibleName(f"Frames of the clips of {self.folder.path}")
-        frames.setToolTip("Frames of each clip that are trained on; at first as many as the previews have.")
+        frames.setAccessibleName(tr(f"Frames of the clips of {self.folder.path}"))
+        frames.setToolTip(tr("Frames of each clip that are trained on; at first as many as the previews have."))
         frames.setEnabled(not self._desk.is_read_only)
         frames.valueChanged.connect(self._on_frames)
         self._has_frames = intake.takes_clips

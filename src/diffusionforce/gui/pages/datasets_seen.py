@@ -32,7 +32,7 @@ class SeenPart(QWidget):
         self.usual_size = training_size.USUAL
         """The size that is looked at, where a folder does not name its own."""
         self.sizes = QComboBox()
-        self.sizes.setAccessibleName("Training size")
+        self.sizes.setAccessibleName(tr("Training size"))
         self.sizes.currentIndexChanged.connect(self._on_size)
         self._own_size = Label("", "body2")
         self._file, self.cropped, self.frames = Elided(""), Label("", wrap=True), Label("", wrap=True)

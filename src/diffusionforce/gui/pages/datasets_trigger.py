@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QLineEdit
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.caption_book import adding_trigger
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.datasets_panel import Panel
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label
@@ -18,8 +19,8 @@ class TriggerPanel(Panel):
         super().__init__("Trigger word", "The word in your prompts that calls what is trained.")
         self._desk = desk
         self.word = QLineEdit()
-        self.word.setAccessibleName("Trigger word")
-        self.word.setPlaceholderText("A word that means nothing yet")
+        self.word.setAccessibleName(tr("Trigger word"))
+        self.word.setPlaceholderText(tr("A word that means nothing yet"))
         self.word.setMaximumWidth(240)
         self.word.textChanged.connect(self._refresh)
         self.word.returnPressed.connect(self._keep)

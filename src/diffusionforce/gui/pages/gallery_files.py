@@ -36,9 +36,9 @@ class LoraBox(QFrame):
         self.setObjectName("sub")
         self.lora, self.path = lora, path
         name = f"step {lora.step:,}"
-        self.setAccessibleName(f"LoRA file of {name}")
+        self.setAccessibleName(tr(f"LoRA file of {name}"))
         self.copy = Button("Copy to ComfyUI", "copy", size="small")
-        self.copy.setAccessibleName(f"Copy to ComfyUI: {name}")
+        self.copy.setAccessibleName(tr(f"Copy to ComfyUI: {name}"))
         self.copy.clicked.connect(self.copy_asked)
         self.copy.allow(not comfy_reason, reason=comfy_reason)
         more = Button("", "more", kind="ghost", size="small", tip=f"More for {name}")
@@ -68,7 +68,7 @@ class LoraBox(QFrame):
         self._status.addLayout(line)
         if show is not None:
             button = Button("Show", kind="ghost", size="small")
-            button.setAccessibleName(f"Show {show.name}")
+            button.setAccessibleName(tr(f"Show {show.name}"))
             button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(show.parent))))
             self._status.addLayout(row(button, None))
 
@@ -85,7 +85,7 @@ class LoraBox(QFrame):
             view = QPlainTextEdit(lora_words.metadata_lines(info))
             view.setObjectName("detail")
             view.setReadOnly(True)
-            view.setAccessibleName("Metadata of the file")
+            view.setAccessibleName(tr("Metadata of the file"))
             view.setFixedHeight(110)
             self._status.addWidget(view)
 

@@ -46,7 +46,7 @@ class LargeView(QWidget):
         self._favourites: Favourites | None = None
         self.cell = Cell(0, 0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Preview, large")
+        self.setAccessibleName(tr("Preview, large"))
         store.arrived.connect(self._on_arrived)
 
     @Slot(str)

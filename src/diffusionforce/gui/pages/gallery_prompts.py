@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit
 
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import column, row
@@ -22,7 +23,7 @@ class PromptEditor(QFrame):
         super().__init__()
         self.setObjectName("bar")
         self.editor = QPlainTextEdit()
-        self.editor.setAccessibleName("Prompts for the next previews, one a line")
+        self.editor.setAccessibleName(tr("Prompts for the next previews, one a line"))
         self.editor.setFixedHeight(HEIGHT_PX)
         self.editor.textChanged.connect(self._check)
         self._note = Label("", "small", wrap=True)

@@ -24,7 +24,7 @@ class RunPicker(QComboBox):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setAccessibleName("Run")
+        self.setAccessibleName(tr("Run"))
         self.setMinimumWidth(WIDTH_PX)
         self._current: RunSession | None = None
         self._shown: RunSession | None = None

@@ -30,7 +30,7 @@ class Stage(QWidget):
         self._words = ""
         self.setMinimumSize(200, 160)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Preview of the chosen step")
+        self.setAccessibleName(tr("Preview of the chosen step"))
 
     def show_picture(self, picture: QPixmap | None, words: str) -> None:
         """Show a picture, or words in its place."""
@@ -64,7 +64,7 @@ class FilmStripPane(QWidget):
         self._player = ClipPlayer(clips, self, edge_px=640)
         self._player.changed.connect(self._show_stage)
         self.prompts = QComboBox()
-        self.prompts.setAccessibleName("Prompt")
+        self.prompts.setAccessibleName(tr("Prompt"))
         self.prompts.setMinimumWidth(260)
         self.prompts.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.prompts.activated.connect(self.choose_row)

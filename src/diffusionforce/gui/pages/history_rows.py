@@ -33,6 +33,7 @@ LOOKS = {
     "failed": ("Failed", "err", "err"),
     "crashed": ("Crashed", "err", "err"),
 }
+UNREADABLE = ("Unreadable", "warn", "warn")
 Entry = tuple[str, Callable[[], object]]
 """A line of a menu: its words and what it does."""
 STILL_TRAINED = "It is still being trained. Stop it first."
@@ -59,7 +60,7 @@ class RunRow(QFrame):
         thumb.setMinimumHeight(THUMB_PX)
         thumb.setFixedSize(THUMB_PX, THUMB_PX)
         thumb.show_paths([picture] if picture is not None else [])
-        thumb.setAccessibleName("Newest preview" if picture is not None else "No preview yet")
+        thumb.setAccessibleName(tr("Newest preview" if picture is not None else "No preview yet"))
         self.name, self.note = Elided("", "strong"), Elided("", "small")
         self.chip = Chip("Waiting", "", "clock")
         chip_box = holder(row(self.chip, None))
@@ -138,7 +139,7 @@ class WaitingRow(RunRow):
         self.handle = DragHandle(title)
         super().__init__(store, compact=compact, lead=self.handle)
         self.run = run
-        self.setAccessibleName(f"Waiting: {title}")
+        self.setAccessibleName(tr(f"Waiting: {title}"))
         self.name.set_text(title)
         parts = [tr(goes_on), tr(short_facts(run.job.profile))]
         self.note.set_text(" · ".join(part for part in parts if part))
@@ -159,7 +160,7 @@ class PastRow(RunRow):
         self.note.set_text(" · ".join(part for part in (tr(run.when), notes, dataset, tr(run.settings)) if part))
         if notes:
             self.note.setToolTip(run.label.notes)
-        self.chip.set(*LOOKS[state.state])
+        self.chip.set(*(UNREADABLE if run.is_unreadable else LOOKS[state.state]))
         self.show_step(run)
 
     def show_step(self, run: PastRun) -> None:

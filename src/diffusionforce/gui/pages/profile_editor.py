@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from diffusionforce.gui.forecaster import Forecaster
 from diffusionforce.gui.model import forecast_strip
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import key_names, tr
 from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import ShelfItem
 from diffusionforce.gui.pages.page import Header
@@ -64,7 +64,7 @@ class ProfileEditor(QWidget):
         self.forecaster.changed.connect(self._on_forecast)
         self.header = Header("", "")
         self.finder = SearchLine(tr("Find a setting"))
-        self.finder.setToolTip("Ctrl+F")
+        self.finder.setToolTip(key_names("Ctrl+F"))
         self.finder.setMinimumWidth(SEARCH_MIN_PX)
         self.duplicate = Button("", "copy", tip="Duplicate")
         self.export = Button("", "upload", tip="Export to a file")

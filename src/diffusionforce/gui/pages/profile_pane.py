@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QVBoxLayout
 
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import key_names, tr
 from diffusionforce.gui.model.profile_shelf import ShelfItem
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Icon, Label
@@ -132,7 +132,7 @@ class ProfilePane(QFrame):
         """Return the menu of a profile."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for words, keys, signal, allowed in (
+        for words, shortcut, signal, allowed in (
             (tr("Duplicate"), "Ctrl+D", self.duplicate_asked, item.profile is not None),
             (tr("Rename"), "F2", self.rename_asked, item.is_own and item.profile is not None),
             (tr("Export…"), "", self.export_asked, item.profile is not None),
@@ -141,7 +141,7 @@ class ProfilePane(QFrame):
         ):
             if words == tr("Delete"):
                 menu.addSeparator()
-            action = menu.addAction(f"{words}\t{keys}" if keys else words)
+            action = menu.addAction(f"{words}\t{key_names(shortcut)}" if shortcut else words)
             action.setEnabled(allowed)
             action.triggered.connect(lambda _checked=False, ask=signal: ask.emit(item.name))
         return menu

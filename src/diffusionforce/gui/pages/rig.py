@@ -205,7 +205,7 @@ def _fine(findings: list[RigFinding]) -> QGridLayout:
         line = row(gap=12)
         line.addWidget(Icon("ok", "ok", 18), 0, Qt.AlignmentFlag.AlignTop)
         text = Label(f"{finding.sentence} {finding.hint}".strip(), "small", wrap=True)
-        text.setAccessibleName(f"Fine: {finding.sentence}")
+        text.setAccessibleName(f"{tr('Fine')}: {tr(finding.sentence)}")
         line.addWidget(text, 1, Qt.AlignmentFlag.AlignTop)
         grid.addLayout(line, i // 2, i % 2)
         grid.setColumnStretch(i % 2, 1)

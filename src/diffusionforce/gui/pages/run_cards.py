@@ -7,11 +7,12 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QApplication, QSizePolicy
 
 from diffusionforce.gui.model import words
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
-from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import row
 from diffusionforce.gui.widgets.line_chart import ChartData, LineChart
 from diffusionforce.gui.widgets.log_view import LogView
@@ -138,10 +139,10 @@ class PreviewsCard(Card):
         super().__init__(padding=14, gap=8)
         self._grid = PreviewGrid(store, empty="Previews appear here as they are drawn.")
         self._grid.clicked.connect(lambda _index: self.gallery_asked.emit())
-        self._step = Label("", "muted")
-        show = Button("Open gallery", "arrow", kind="ghost", size="small")
+        self._step = Elided("", "muted")
+        show = Button("Gallery", "arrow", kind="ghost", size="small")
         show.clicked.connect(self.gallery_asked)
-        self.add(row(Label("Latest previews", "strong"), self._step, None, show), (self._grid, 1))
+        self.add(row(Label("Latest previews", "strong"), (self._step, 1), show), (self._grid, 1))
         self.setMinimumHeight(200)
 
     def show_model(self, model: RunModel, root: Path) -> None:
@@ -155,4 +156,4 @@ class PreviewsCard(Card):
         if not latest and model.samples.pending_step is not None:
             step, latest = model.samples.pending_step, [None] * len(model.samples.rows)
         self._grid.show_paths(latest)
-        self._step.set_text(("before training" if step == 0 else f"step {step:,}") if latest else "")
+        self._step.set_text(tr("before training" if step == 0 else f"step {step:,}") if latest else "")

@@ -245,7 +245,7 @@ class DetailCard(Card):
         self.view = QPlainTextEdit(result.detail)
         self.view.setObjectName("detail")
         self.view.setReadOnly(True)
-        self.view.setAccessibleName("Technical detail")
+        self.view.setAccessibleName(tr("Technical detail"))
         self.view.setFixedHeight(170)
         self.view.hide()
         self.fold = Button("Show technical detail", "chev-right", kind="ghost", size="small")

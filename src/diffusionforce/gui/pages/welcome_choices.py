@@ -72,7 +72,7 @@ class ModelStep(QWidget):
         for item in self._items:
             assert item.profile is not None
             needs = tr(ENGINE_NOTES[item.profile.model.engine])
-            line = ListItem(item.title, f"{needs} · {item.profile.description}")
+            line = ListItem(item.title, f"{needs} · {tr(item.profile.description)}")
             line.setObjectName(item.name)
             line.clicked.connect(lambda _checked=False, name=item.name: self.choose(name))
             self._group.addButton(line)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from diffusionforce.gui import icons, theme
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import key_names, tr
 
 Kind = Literal["", "primary", "danger", "ghost"]
 _ICON_TONES = {"primary": "on_accent", "danger": "err"}
@@ -32,7 +32,7 @@ class Button(QPushButton):
         size: Literal["", "small", "big"] = "",
         tip: str = "",
     ) -> None:
-        text, tip = tr(text), tr(tip)
+        text, tip = tr(text), key_names(tr(tip))
         # The gap between icon and text cannot be styled, hence the blank.
         super().__init__(f" {text}" if icon and text else text)
         self._icon_name, self._kind, self._tip = icon, kind, tip
@@ -76,7 +76,7 @@ class Button(QPushButton):
     def allow(self, allowed: bool, *, reason: str = "") -> None:
         """Switch the button on or off; the tool tip of a button that is off says why."""
         self.setEnabled(allowed)
-        self.setToolTip(self._tip if allowed else reason)
+        self.setToolTip(self._tip if allowed else tr(reason))
 
     def changeEvent(self, event: QEvent) -> None:
         """Tint the icon anew when the theme changed."""

@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, Q
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.zoom import STEP as ZOOM_STEP
 from diffusionforce.gui.model.zoom import Zoom
 from diffusionforce.gui.widgets.focus import shows_ring
@@ -44,7 +45,7 @@ class CompareSlider(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.SplitHCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Before and after slider")
+        self.setAccessibleName(tr("Before and after slider"))
 
     def show_pair(self, left: QPixmap | None, right: QPixmap | None, *, labels: tuple[str, str]) -> None:
         """Show two pictures; None for one that is not there (yet)."""

@@ -26,7 +26,7 @@ class DeviceCard(QFrame):
         self._names = [Label("", "caption") for _ in range(self.MAX_FACTS)]
         self._values = [Label("", "strong") for _ in range(self.MAX_FACTS)]
         self._spark = Spark(view.index)
-        self._spark.setAccessibleName(f"{view.label}: busy share of the last steps")
+        self._spark.setAccessibleName(f"{view.label}: {tr('busy share of the last steps')}")
         self._name = Elided(tr(view.name))
         head = row(Label(view.label, "strong", tone=f"g{min(view.index, 3)}"), (self._name, 1), self._memory)
         facts = QGridLayout()

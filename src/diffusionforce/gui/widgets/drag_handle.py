@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.focus import shows_ring
 
 
@@ -22,8 +23,8 @@ class DragHandle(QWidget):
         self.setFixedSize(24, 32)
         self.setCursor(Qt.CursorShape.OpenHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName(f"Move {name}")
-        self.setToolTip("Drag, or press ↑ and ↓")
+        self.setAccessibleName(tr(f"Move {name}"))
+        self.setToolTip(tr("Drag, or press ↑ and ↓"))
         self._pressed_y: float | None = None
 
     def paintEvent(self, _event: QPaintEvent) -> None:

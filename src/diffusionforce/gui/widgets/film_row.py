@@ -8,6 +8,7 @@ from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.sample_cell import paint_sample
 
@@ -38,7 +39,7 @@ class FilmRow(QWidget):
         """
         self._places, self._pending = tuple(places), pending
         number = sum(path is not None for _, path in places)
-        self.setAccessibleName(f"{number} of {len(self._places)} pictures of the same prompt and seed")
+        self.setAccessibleName(tr(f"{number} of {len(self._places)} pictures of the same prompt and seed"))
         self._fit()
         self.update()
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent, QWheelEvent
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.painted_area import PaintedArea
@@ -37,7 +38,7 @@ class FilmStrip(PaintedArea):
         self.index = 0
         self.setFixedHeight(CELL_PX + LABEL_PX + 14)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Film strip over the steps")
+        self.setAccessibleName(tr("Film strip over the steps"))
         store.arrived.connect(self._on_arrived)
 
     def show_pictures(self, pictures: Sequence[StripPicture]) -> None:

@@ -27,7 +27,7 @@ class FindingRow(QWidget):
         heading, text = tr(line.heading), line.text
         self.setAccessibleName(f"{tr(SEVERITIES[line.tone])}: {heading}. {text}")
         self.show_files = Button("Show", size="small")
-        self.show_files.setAccessibleName(f"Show: {line.heading}")
+        self.show_files.setAccessibleName(tr(f"Show: {line.heading}"))
         self.show_files.clicked.connect(self.show_asked)
         self.repair = Button(action, size="small")
         self.repair.setAccessibleName(f"{action}: {line.heading}")

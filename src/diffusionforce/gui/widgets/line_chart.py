@@ -72,7 +72,7 @@ class LineChart(QWidget):
         self.setMinimumHeight(150)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Loss over steps")
+        self.setAccessibleName(tr("Loss over steps"))
 
     def show_data(self, data: ChartData) -> None:
         """Show other data."""

@@ -23,7 +23,7 @@ class LinkMap(QWidget):
         self._machine = ("", "")
         self.setMinimumWidth(430)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("How the cards are connected")
+        self.setAccessibleName(tr("How the cards are connected"))
 
     def show_lines(self, machine: tuple[str, str], lines: Sequence[LinkLine]) -> None:
         """Show a rig: two lines about the machine, and its cards."""

@@ -3,6 +3,8 @@
 from PySide6.QtGui import QResizeEvent, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit
 
+from diffusionforce.gui.model.language import tr
+
 MAX_LINES = 1000
 
 
@@ -16,7 +18,7 @@ class LogView(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setMaximumBlockCount(MAX_LINES)
-        self.setAccessibleName("Log")
+        self.setAccessibleName(tr("Log"))
         self.setMinimumHeight(84)
         # The end of the log must be whole, not a line cut in half.
         self.document().setDocumentMargin(0)

@@ -5,6 +5,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import key_names
 from diffusionforce.gui.widgets.focus import shows_ring
 
 
@@ -75,7 +76,7 @@ class NavItem(QAbstractButton):
     def _name(self) -> None:
         badge = f", {self._badge}" if self._badge else ""
         self.setAccessibleName(self.text() + badge)
-        self.setToolTip(f"{self.text()}{badge}  ({self._shortcut})")
+        self.setToolTip(f"{self.text()}{badge}  ({key_names(self._shortcut)})")
 
     def sizeHint(self) -> QSize:
         """Return the size of the item in the sidebar."""

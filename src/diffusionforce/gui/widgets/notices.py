@@ -42,7 +42,7 @@ class Finding(QWidget):
         super().__init__()
         title, text = tr(title), tr(text)
         self.setObjectName("clear")
-        self.setAccessibleName(f"{SEVERITIES[tone]}: {title}. {text}".strip())
+        self.setAccessibleName(f"{tr(SEVERITIES[tone])}: {title}. {text}".strip())
         layout = row(gap=12, margins=(0, 8, 0, 8))
         layout.addWidget(Icon(tone, tone, 18), 0, Qt.AlignmentFlag.AlignTop)
         texts = column(Label(title, "strong", wrap=True) if wrap else Elided(title, "strong"), gap=1)

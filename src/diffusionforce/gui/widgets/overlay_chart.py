@@ -32,7 +32,7 @@ class OverlayChart(QWidget):
         super().__init__()
         self._lines: tuple[OverlayLine, ...] = ()
         self.setMinimumHeight(190)
-        self.setAccessibleName("Losses of the runs")
+        self.setAccessibleName(tr("Losses of the runs"))
 
     def show_lines(self, lines: Sequence[OverlayLine]) -> None:
         """Show other lines."""

@@ -8,6 +8,7 @@ from PySide6.QtGui import QHelpEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.sample_cell import paint_sample
 
@@ -34,7 +35,7 @@ class PictureStrip(QWidget):
     def show_pictures(self, pictures: Sequence[tuple[Path, str]]) -> None:
         """Show pictures with their captions."""
         self._pictures = tuple(pictures)
-        self.setAccessibleName(f"{len(self._pictures)} pictures of the dataset")
+        self.setAccessibleName(tr(f"{len(self._pictures)} pictures of the dataset"))
         self._fit()
         self.update()
 

@@ -34,7 +34,7 @@ class PreviewGrid(QWidget):
         self._paths: tuple[Path | None, ...] = ()
         self.setMinimumHeight(96)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Latest previews")
+        self.setAccessibleName(tr("Latest previews"))
         # A method of its own, which Qt lets go of together with the widget; a lambda would be called on a dead one.
         store.arrived.connect(self._on_arrived)
 

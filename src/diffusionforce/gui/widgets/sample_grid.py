@@ -43,7 +43,7 @@ class SampleGrid(PaintedArea):
         self._root = Path()
         self.cell = Cell(0, 0)
         self._has_chosen = False
-        self.setAccessibleName("Previews by prompt and step")
+        self.setAccessibleName(tr("Previews by prompt and step"))
         self.viewport().setMouseTracking(True)
         store.arrived.connect(self._on_arrived)
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clips import is_clip
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.painted_area import PaintedArea
@@ -38,7 +39,7 @@ class SampleWall(PaintedArea):
         self._pictures: Sequence[WallPicture] = ()
         self.index = 0
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.setAccessibleName("Favourites")
+        self.setAccessibleName(tr("Favourites"))
         store.arrived.connect(self._on_arrived)
 
     def show_pictures(self, pictures: Sequence[WallPicture]) -> None:

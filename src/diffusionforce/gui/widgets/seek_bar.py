@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clips import Transport
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.labels import Label
@@ -27,7 +28,7 @@ class SeekBar(QWidget):
         self.setMinimumWidth(120)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Place in the clip")
+        self.setAccessibleName(tr("Place in the clip"))
 
     def show_share(self, share: float, spoken: str) -> None:
         """Put the handle at a share from 0 to 1."""

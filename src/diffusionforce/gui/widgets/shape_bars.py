@@ -26,7 +26,7 @@ class ShapeBars(QWidget):
         """Show other counts."""
         self._counts = counts
         self.setFixedHeight(max(1, len(counts)) * ROW_PX)
-        self.setAccessibleName("Shapes of the pictures")
+        self.setAccessibleName(tr("Shapes of the pictures"))
         self.setAccessibleDescription("; ".join(f"{name(count)}: {count.num}, {note(count)}" for count in counts))
         self.update()
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.painted_area import PaintedArea
 
@@ -25,7 +26,7 @@ class TagBars(PaintedArea):
         self._tags: Sequence[tuple[str, int]] = ()
         self._index = -1
         self._widest_px = 0.0
-        self.setAccessibleName("Parts of captions by frequency")
+        self.setAccessibleName(tr("Parts of captions by frequency"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(120)
 
@@ -52,7 +53,7 @@ class TagBars(PaintedArea):
         top, bar = self._index * ROW_PX, self.verticalScrollBar()
         bar.setValue(min(top, max(bar.value(), top + ROW_PX - self.viewport().height())))
         tag, number = self._tags[self._index]
-        self.setAccessibleDescription(f"{tag}, in {number} captions")
+        self.setAccessibleDescription(tr(f"{tag}, in {number} captions"))
         self.viewport().update()
         self.chosen.emit(tag)
 

@@ -43,7 +43,7 @@ class ThumbGrid(PaintedArea):
         self._thumbnails = thumbnails
         self.rows: Sequence[Row] = ()
         self.choice = GridChoice()
-        self.setAccessibleName("Files of the dataset")
+        self.setAccessibleName(tr("Files of the dataset"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(160)
         thumbnails.arrived.connect(self._on_arrived)

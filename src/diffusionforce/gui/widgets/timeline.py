@@ -20,7 +20,7 @@ class Timeline(QWidget):
         super().__init__()
         self._lanes: list[tuple[DeviceView, tuple[Span, ...]]] = []
         self._end_s = 1.0
-        self.setAccessibleName("Work of the last step on each device")
+        self.setAccessibleName(tr("Work of the last step on each device"))
 
     def show_lanes(self, lanes: list[tuple[DeviceView, tuple[Span, ...]]], *, step_s: float) -> None:
         """Show other lanes; the axis ends with the step."""

@@ -28,7 +28,7 @@ class Toast(QFrame):
         super().__init__()
         self.setObjectName("toast")
         self.setFixedWidth(WIDTH_PX)
-        self.setAccessibleName(f"{title}. {text}")
+        self.setAccessibleName(f"{tr(title)}. {tr(text)}")
         layout = row(gap=12, margins=(14, 10, 8, 10))
         layout.addWidget(Icon(tone, tone, 18), 0, Qt.AlignmentFlag.AlignTop)
         texts = column(Elided(tr(title), "strong"), gap=1)

@@ -12,14 +12,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from diffusionforce.cli.words import change
+from diffusionforce.cli.words import change, named_run
 from diffusionforce.errors import ProfileError, RunFolderError
 from diffusionforce.job import builtin_profiles, own_profiles, read_profile
 from diffusionforce.rig import examine
-from diffusionforce.runs import RunFolder, RunHeldOut, RunState, data_dir, list_runs, runs_root
+from diffusionforce.runs import RunFolder, RunHeldOut, RunState, data_dir, list_runs, runs_root, unreadable_runs
 from diffusionforce.wire import to_json
 
 EXIT_OK, EXIT_PROBLEM = 0, 1
+UNREADABLE = "unreadable"
+"""The state of a run whose `run.json` cannot be read."""
 _STATE_STYLES = {"running": "cyan", "done": "green", "stopped": "yellow", "failed": "red", "crashed": "red"}
 _FINDING_STYLES = {"problem": "red", "warning": "yellow", "note": "cyan", "good": "green"}
 
@@ -60,14 +62,16 @@ def show_profiles(options: argparse.Namespace) -> int:
 def show_runs(options: argparse.Namespace) -> int:
     """List the runs in the data folder; those whose process is gone are shown as crashed."""
     root = runs_root()
-    found = list(_runs_with_states(root))
+    found, broken = list(_runs_with_states(root)), unreadable_runs(root)
     if options.json:
-        for run, state in found:
-            sys.stdout.buffer.write(to_json(_record(run, state)) + b"\n")
+        records = [*(_record(run, state) for run, state in found), *map(_unreadable_record, broken)]
+        for record in records:
+            sys.stdout.buffer.write(to_json(record) + b"\n")
         sys.stdout.buffer.flush()
         return EXIT_OK
-    lines = [Text(f"Runs in {root}, the newest first:" if found else f"No runs yet in {root}.")]
+    lines = [Text(f"Runs in {root}, the newest first:" if found or broken else f"No runs yet in {root}.")]
     lines += _rows(found)
+    lines += [line for run in broken for line in _unreadable_rows(run)]
     lines.append(Text("Runs that were made elsewhere with --out are not listed.", style="dim"))
     console = Console()
     for line in lines:
@@ -108,6 +112,28 @@ def _record(run: RunFolder, state: RunState) -> RunRecord:
         held_out_loss=state.held_out_loss,
         lora=state.lora,
     )
+
+
+def _unreadable_record(run: RunFolder) -> RunRecord:
+    return RunRecord(
+        name=run.root.name,
+        dir=str(run.root),
+        state=UNREADABLE,
+        step=0,
+        num_steps=0,
+        held_out_loss=None,
+        lora=run.newest_checkpoint(),
+    )
+
+
+def _unreadable_rows(run: RunFolder) -> list[Text]:
+    """Return the line for a run whose state cannot be read, and what can be done with it."""
+    name = named_run(run.root)
+    told = (
+        f"Its run.json is broken, or a newer version wrote it. What it saved is still there; for a bug report: "
+        f"diffusionforce report {name}"
+    )
+    return [Text.assemble((UNREADABLE, "red"), f"  {run.root.name}"), Text(f"  {told}", style="dim")]
 
 
 def _rows(found: list[tuple[RunFolder, RunState]]) -> list[Text]:

@@ -15,7 +15,7 @@ from diffusionforce.runs.checkpoints import (
 from diffusionforce.runs.differing import differing_settings
 from diffusionforce.runs.folder import RunFolder, read_telemetry
 from diffusionforce.runs.home import data_dir, runs_root
-from diffusionforce.runs.places import claimed_run_dir, list_runs, new_run_dir
+from diffusionforce.runs.places import claimed_run_dir, list_runs, new_run_dir, unreadable_runs
 from diffusionforce.runs.processes import is_process_alive
 from diffusionforce.runs.queue import QueuedRun, RunQueue
 from diffusionforce.runs.sealing import new_checkpoint, remove_checkpoint, write_checkpoint
@@ -52,6 +52,7 @@ __all__ = [
     "runs_root",
     "shortened",
     "storage_error",
+    "unreadable_runs",
     "utc_now",
     "whole_states",
     "write_checkpoint",

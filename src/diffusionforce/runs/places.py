@@ -68,12 +68,28 @@ def list_runs(root: Path) -> list[RunFolder]:
     return [folder for _, _, folder in sorted(dated, key=lambda run: run[:2], reverse=True)]
 
 
-def _readable_runs(root: Path) -> Iterator[tuple[str, RunFolder]]:
+def unreadable_runs(root: Path) -> list[RunFolder]:
+    """Return the runs in a folder whose state is there but cannot be read, by name, the last first."""
+    found: list[RunFolder] = []
+    for path in _folders(root):
+        folder = RunFolder(path)
+        try:
+            RunFolder.open(path).read_state()
+        except RunFolderError:
+            if folder.state_path.is_file():
+                found.append(folder)
+    return sorted(found, key=lambda folder: folder.root.name, reverse=True)
+
+
+def _folders(root: Path) -> list[Path]:
     try:
-        paths = [path for path in root.iterdir() if path.is_dir()]
+        return [path for path in root.iterdir() if path.is_dir()]
     except OSError:
-        return
-    for path in paths:
+        return []
+
+
+def _readable_runs(root: Path) -> Iterator[tuple[str, RunFolder]]:
+    for path in _folders(root):
         try:
             folder = RunFolder.open(path)
             started_at = folder.read_state().started_at

@@ -56,16 +56,12 @@ class RunReport:
 
 
 def collect_report(folder: RunFolder, *, machine: str) -> RunReport:
-    """Collect the files of a report.
+    """Collect the files of a report, of a run whose state cannot be read, too.
 
     Args:
         folder: The run.
         machine: Version and computer in words, already without names.
-
-    Raises:
-        RunFolderError: The state of the run cannot be read.
     """
-    folder.read_state()
     cleaner = Cleaner(_known(folder))
     files = [
         ReportFile(name="about.txt", what="versions and the computer", content=f"{machine}\n".encode()),

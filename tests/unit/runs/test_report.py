@@ -79,3 +79,11 @@ def test_files_that_are_broken_or_gone_do_not_stop_it(run: RunFolder, tmp_path: 
     (tmp_path / "there.zip").write_bytes(b"")
     with pytest.raises(RunFolderError, match="is there already"):
         write_report(collect_report(run, machine=""), tmp_path / "there.zip")
+
+
+def test_a_run_whose_state_is_broken_is_packed_all_the_same(run: RunFolder) -> None:
+    # Symptom: of the run that needed a report most there was none.
+    run.state_path.write_text('{"state": "done", "title": "Anna', encoding="utf-8")
+    files = {file.name: file.content.decode() for file in collect_report(run, machine="").files}
+    assert files["run.json"].startswith('{"state"') and "log.txt" in files
+    assert not [word for word in PRIVATE if word in files["log.txt"].lower()]

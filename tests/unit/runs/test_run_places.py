@@ -6,7 +6,7 @@ import pytest
 from tests.support.jobs import small_job
 
 from diffusionforce.errors import RunFolderError
-from diffusionforce.runs import RunFolder, claimed_run_dir, list_runs, new_run_dir, places, runs_root
+from diffusionforce.runs import RunFolder, claimed_run_dir, list_runs, new_run_dir, places, runs_root, unreadable_runs
 
 
 @pytest.fixture
@@ -46,6 +46,8 @@ def test_runs_come_newest_first_and_broken_ones_are_left_out(tmp_path: Path):
     (root / "empty").mkdir()
     (root / "file").write_text("")
     assert [run.root.name for run in list_runs(root)] == ["a", "b", "c"]
+    assert [run.root.name for run in unreadable_runs(root)] == ["broken"]
+    assert unreadable_runs(tmp_path / "nowhere") == []
     assert list_runs(tmp_path / "nowhere") == []
 
 

@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from diffusionforce.errors import RunFolderError, UserError
@@ -14,11 +14,12 @@ from diffusionforce.gui.model.plan_words import short_facts
 from diffusionforce.gui.model.run_chain import begun_at, has_gone_on, run_of
 from diffusionforce.gui.model.run_title import day_and_time, job_title
 from diffusionforce.job import read_job
-from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs
+from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs, unreadable_runs
 from diffusionforce.runs.labels import LABEL_NAME, NO_LABEL, RunLabel, read_label
 
 _SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov", ".avi", ".mkv"})
+UNREADABLE = "Its run.json is broken, or a newer version wrote it. What it saved is still in its folder."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,7 @@ class PastRun:
         continues: The run that it goes on from, None for one that began anew.
         begun_at: Step from which it went on, 0 for one that began anew.
         continued: When the run began that goes on from this one, as people say it; empty where none does.
+        is_unreadable: Whether its state cannot be read; then the state here only says so.
         seen: What its files looked like when it was read, by which a change is noticed.
     """
 
@@ -51,6 +53,7 @@ class PastRun:
     label: RunLabel = NO_LABEL
     continues: Path | None = None
     begun_at: int = 0
+    is_unreadable: bool = False
     continued: str = ""
     seen: tuple[tuple[int, int] | None, ...] = field(default=(), compare=False)
 
@@ -86,6 +89,8 @@ class PastRun:
     def facts(self) -> str:
         """Return what a line of the history says about it."""
         state = self.state
+        if self.is_unreadable:
+            return state.sentence
         steps = f"step {state.step:,} of {state.num_steps:,}"
         if state.state == "done":
             fall = state.held_out_loss.fall if state.held_out_loss is not None else None
@@ -133,7 +138,39 @@ def read_history(root: Path, known: Sequence[PastRun] = ()) -> list[PastRun]:
             run = _read_run(folder, seen)
         if run is not None:
             found.append(run)
+    broken = [_unreadable_run(folder) for folder in unreadable_runs(root)]
+    found += [run for run in broken if run is not None]
+    if broken:
+        found.sort(key=lambda run: (run.state.started_at, run.root.name), reverse=True)
     return _chained(found)
+
+
+def _unreadable_run(folder: RunFolder) -> PastRun | None:
+    """Return a run whose state cannot be read, dated by the file; None where that is gone."""
+    try:
+        written = datetime.fromtimestamp(folder.state_path.stat().st_mtime, UTC)
+    except OSError:
+        return None
+    state = RunState(
+        state="failed",
+        profile_name="",
+        title=folder.root.name,
+        pid=0,
+        process_started_s=0.0,
+        started_at=written.isoformat(timespec="seconds"),
+        num_steps=0,
+        sentence=UNREADABLE,
+    )
+    return PastRun(
+        root=folder.root, state=state, picture=_picture(folder), label=read_label(folder.root), is_unreadable=True
+    )
+
+
+def _picture(folder: RunFolder) -> Path | None:
+    """Return the newest sample of the first prompt, None where there is none."""
+    paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
+    samples = [path for path in paths if path.suffix.lower() in PICTURES]
+    return max(samples, key=_newest_of_first_prompt, default=None)
 
 
 def _chained(runs: list[PastRun]) -> list[PastRun]:
@@ -167,15 +204,13 @@ def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> Pa
         state = folder.reconciled_state()
     except UserError:
         return None
-    paths = folder.samples_dir.rglob("*") if folder.samples_dir.is_dir() else ()
-    samples = [path for path in paths if path.suffix.lower() in PICTURES]
     job = None
     with contextlib.suppress(UserError):
         job = read_job(folder.job_path)
     return PastRun(
         root=folder.root,
         state=state,
-        picture=max(samples, key=_newest_of_first_prompt, default=None),
+        picture=_picture(folder),
         states=tuple(saved for saved in folder.states_onward() if saved.step < state.num_steps),
         title="" if job is None else job_title(job),
         dataset="" if job is None else folder_title(job.dataset_dir),

@@ -107,8 +107,8 @@ def test_the_time_of_a_run_that_went_on_is_not_told_as_that_of_all_its_steps(cha
     assert model.outcome is not None and model.outcome.sentence == own
     model.steps_s = 197.0
     model.take_earlier(earlier)
-    assert model.outcome.sentence == f"300 steps in 6 min 59 s of training. {own}"
+    assert model.outcome.sentence == f"All 300 steps took 6 min 59 s of training. {own}"
     state = RunFolder(chain[1]).read_state().model_copy(update={"state": "done", "step": 300, "held_out_loss": None})
     past = history.PastRun(root=chain[1], state=state, picture=None, begun_at=100)
-    assert past.facts() == "300 steps · the last 200 steps in 2 min 4 s"
+    assert past.facts() == "300 steps · 200 steps of them here, in 2 min 4 s"
     assert queue_times.expected_s(recorded.job(chain[1]), [past]) == pytest.approx(124 / 200 * 300)

@@ -112,7 +112,7 @@ class PastRun:
         length = words.duration(self.seconds)
         if not self.begun_at:
             return [f"{steps} in {length}"]
-        return [steps, f"the last {words.count(self.state.step - self.begun_at, 'step')} in {length}"]
+        return [steps, f"{words.count(self.state.step - self.begun_at, 'step')} of them here, in {length}"]
 
 
 def _newest_of_first_prompt(sample: Path) -> tuple[int, int, str]:

@@ -75,9 +75,10 @@ def of_message(end: End, *, begun_at: int = 0, chain_s: float = 0.0) -> Outcome:
         steps, length = words.count(end.step, "step"), words.duration(end.seconds)
         took = f"{steps} in {length}, previews and pauses included."
         if begun_at:
-            in_all = f"{steps} in {words.duration(chain_s)} of training. " if chain_s else ""
             own = words.count(end.step - begun_at, "step")
-            took = f"{in_all}This run made {own} in {length}, previews and pauses included."
+            took = f"This run made {own} in {length}, previews and pauses included."
+            in_all = f"All {steps} took {words.duration(chain_s)} of training." if chain_s else ""
+            took = f"{in_all} {took}".strip()
         return Outcome(kind="done", sentence=f"{took} {fall}".strip(), step=end.step)
     if isinstance(end, Stopped):
         kept = "What was learned up to there is saved." if end.lora else "There was nothing to save yet."

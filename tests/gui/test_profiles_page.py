@@ -192,7 +192,7 @@ def test_a_dropped_file_is_imported_and_what_is_not_understood_is_said(
 
 def test_a_file_that_is_no_profile_is_refused_in_words(page: ProfilesPage, qtbot: QtBot, tmp_path: Path):
     # The line was cut off by its place, "Fix the line it names" below.
-    (tmp_path / "no.toml").write_text("x = 1\nhello", encoding="utf-8")
+    (tmp_path / "no.toml").write_text("x = 1\nhello\n", encoding="utf-8")
     page.desk.bring(tmp_path / "no.toml")
     qtbot.waitUntil(lambda: bool(page.toasts.shown), timeout=WAIT_MS)
     assert "no.toml is not valid TOML." in page.toasts.shown[-1].accessibleName()

@@ -17,7 +17,7 @@ from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label, set_property
 from diffusionforce.gui.widgets.layout import clear, column, hairline, holder, row, scrolling
 
-REPEATS_PX, SIZE_PX, FRAMES_PX, INDENT_PX = 84, 140, 136, 26
+REPEATS_PX, SIZE_PX, FRAMES_PX, INDENT_PX = 84, 140, 152, 26
 ROW_PX, MOST_ROWS = 74, 3
 
 

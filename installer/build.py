@@ -4,8 +4,6 @@ Needs a few Debian packages, which it names when they are missing, and makes a P
 tools that it needs; both are standard here, so that any Python from 3.11 on can begin.
 """
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,16 +14,8 @@ def main() -> int:
     """Bring the tools, then hand over to `release.py` under them."""
     sys.path.insert(0, str(ROOT))
     from installer import toolbox  # noqa: PLC0415 - the folder above is on the path only now.
-    from installer.problems import BuildError  # noqa: PLC0415
 
-    try:
-        toolbox.check_programs()
-        python = toolbox.python()
-    except BuildError as problem:
-        sys.stderr.write(f"{problem}\n")
-        return 1
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.call([python, "-P", "-m", "installer.release", *sys.argv[1:]], env=environment)
+    return toolbox.hand_over("installer.release", sys.argv[1:])
 
 
 if __name__ == "__main__":

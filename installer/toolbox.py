@@ -4,13 +4,15 @@ Standard library only, because this runs before anything is installed.
 """
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from installer.places import OWN_LOCKS, TOOLS
+from installer.places import OWN_LOCKS, ROOT, TOOLS
 from installer.problems import BuildError
 
 PROGRAMS = {
@@ -26,6 +28,24 @@ LOCK = OWN_LOCKS / "tools.txt"
 STAMP = "installer-tools.sha256"
 # oscrypto 1.3.0 takes the version of OpenSSL for one digit a part and refuses 3.0.10 and later.
 NARROW, WIDE = r"\\d\\.\\d\\.\\d[a-z]*", r"\\d+\\.\\d+\\.\\d+[a-z]*"
+
+
+def hand_over(module: str, arguments: Sequence[str], *, programs: dict[str, str] = PROGRAMS) -> int:
+    """Run a module of the installer under the build's environment and return its exit code.
+
+    Args:
+        module: Its name.
+        arguments: For its command line.
+        programs: What it calls: program to Debian package.
+    """
+    try:
+        check_programs(programs)
+        interpreter = python()
+    except BuildError as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 1
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.call([interpreter, "-P", "-m", module, *arguments], env=environment)
 
 
 def check_programs(names: dict[str, str] = PROGRAMS) -> None:

@@ -60,10 +60,12 @@ class FakeEngine:
     ) -> Done | Stopped:
         """Pretend to train."""
         num_steps = job.profile.training.steps
-        report(HeldOut(step=0, loss=1.0))
         for step in range(1, num_steps + 1):
             if controls.stop_requested:
                 return Stopped(step=step - 1, lora=_save(output, report, step - 1))
+            if step == 1:
+                # Whoever hears of this finds the first step begun.
+                report(HeldOut(step=0, loss=1.0))
             self._misbehave(step, report)
             report(_step(step, num_steps))
             if controls.take_save_request():
@@ -78,7 +80,7 @@ class FakeEngine:
         if "slow" in self._deeds:
             time.sleep(0.05)
         if "endless" in self._deeds:
-            time.sleep(300)
+            _sleep_until_interrupted()
         if "deaf" in self._deeds:
             _sleep_through()
         if "noise" in self._deeds:
@@ -96,6 +98,13 @@ def _make_noise() -> None:
     os.write(1, b'os.write {"kind": "done"}\n')
     subprocess.run([sys.executable, "-c", "print('a program that we started')"], check=True)
     sys.stderr.write("stderr\n")
+
+
+def _sleep_until_interrupted() -> None:
+    deadline_s = time.monotonic() + 300
+    while time.monotonic() < deadline_s:
+        # In pieces: a signal between two calls does not end the second, and Python looks for it in between.
+        time.sleep(0.5)
 
 
 def _sleep_through() -> None:

@@ -69,9 +69,17 @@ class Requests:
                 {"stop": self._stop, "save": self._save, "sample": self._sample, "pause": self._paused}[name].set()
 
     def _break_off(self) -> None:
-        """Interrupt the engine's thread as Ctrl-C does; systems without signals have no other way in."""
+        """Interrupt the engine's thread as Ctrl-C does.
+
+        A signal also ends a system call that waits; where a system has no signals between threads, Python is told
+        of one, and sees it when it next runs.
+        """
         self._stop.set()
-        if not self._is_over.is_set():
+        if self._is_over.is_set():
+            return
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        else:
             _thread.interrupt_main(signal.SIGINT)
 
     def close(self) -> None:

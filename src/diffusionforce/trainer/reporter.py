@@ -6,6 +6,7 @@ A reader that is gone, or a disk that is full, ends its own outlet, not the run.
 """
 
 import contextlib
+import errno
 import io
 import sys
 import threading
@@ -141,4 +142,15 @@ class Reporter:
     @staticmethod
     def _on_reader_gone(error: OSError) -> None:
         with contextlib.suppress(OSError):  # The log may lie on a full disk.
-            sys.stderr.write(f"Nobody reads the telemetry any more ({error}); the training goes on.\n")
+            sys.stderr.write(f"{reader_gone_words(error)}\n")
+
+
+def reader_gone_words(error: OSError) -> str:
+    """Return what the log says once records cannot be handed over any more.
+
+    A window or a terminal that is closed on purpose is no mishap, and must not read like one.
+    """
+    # A closed pipe is EINVAL on Windows.
+    if isinstance(error, BrokenPipeError) or error.errno in {errno.EPIPE, errno.EINVAL}:
+        return "The window or terminal that followed this run was closed; the training goes on without it."
+    return f"Progress cannot be shown live any more ({error.strerror or error}); the training goes on."

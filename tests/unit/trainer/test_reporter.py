@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from diffusionforce.trainer.reporter import Outlet, Reporter
+from diffusionforce.trainer.reporter import Outlet, Reporter, reader_gone_words
 from diffusionforce.wire import Done, Message, Preparing, Sample, Step, StreamDecoder, Warn
 
 if sys.platform == "linux":
@@ -113,7 +113,15 @@ def test_a_reader_that_is_gone_ends_the_pipe_but_not_the_file(
     reporter.report(DONE)
     reporter.close()
     assert list(StreamDecoder().feed((tmp_path / "telemetry.jsonl").read_bytes())) == [*map(step, range(3)), DONE]
-    assert capsys.readouterr().err.count("the training goes on") == 1
+    # Symptom: "Nobody reads the telemetry any more ([Errno 32] Broken pipe)", after a window was closed on purpose.
+    words = "The window or terminal that followed this run was closed; the training goes on without it.\n"
+    assert capsys.readouterr().err == words
+
+
+def test_only_a_closed_pipe_is_told_as_closed():
+    assert "was closed" in reader_gone_words(OSError(errno.EINVAL, "Invalid argument"))
+    full = reader_gone_words(OSError(errno.ENOSPC, "No space left on device"))
+    assert full == "Progress cannot be shown live any more (No space left on device); the training goes on."
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -1,5 +1,6 @@
 """What the queue and the history say about runs, without a window."""
 
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from tests.gui import recorded
 
 from diffusionforce.errors import RunFolderError
 from diffusionforce.gui.model import comparison, history, queue_times
+from diffusionforce.job import read_job, write_job
 from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
 from diffusionforce.runs.labels import RunLabel, write_label
 
@@ -106,6 +108,30 @@ def test_only_runs_that_changed_are_read_again(tmp_path: Path):
     by_name = {run.root.name: run for run in second}
     assert by_name["a"].name == "Named"
     assert any(by_name["b"] is run for run in first)
+
+
+def test_a_checkpoint_that_was_deleted_is_not_offered_any_more(tmp_path: Path):
+    # Symptom: "Continue" stayed in a row that was read before, and led to a run that failed.
+    root = tmp_path / "runs"
+    one, later = (recorded.run_folder(root / name, end="stopped", upto=120) for name in ("a", "b"))
+    state = one.checkpoints_dir / "a_step_000100-state"
+    write_checkpoint(state, manifest_of(recorded.job(one.root), step=100), {"state.safetensors": b"x"})
+    write_job(later.job_path, read_job(later.job_path).model_copy(update={"resume": state}))
+
+    def offered(known: list[history.PastRun]) -> tuple[list[history.PastRun], dict[str, int]]:
+        found = history.read_history(root, known)
+        return found, {run.root.name: len(run.states) for run in found}
+
+    known, num = offered([])
+    assert num == {"a": 1, "b": 1}, "a run that saved none goes on from the one with which it began"
+    (state / "state.safetensors").rename(tmp_path / "aside")
+    known, num = offered(known)
+    assert num == {"a": 0, "b": 0}
+    (tmp_path / "aside").rename(state / "state.safetensors")
+    known, num = offered(known)
+    assert num == {"a": 1, "b": 1}
+    shutil.rmtree(one.root)
+    assert offered(known)[1] == {"b": 0}
 
 
 def test_a_run_that_goes_on_is_not_asked_about_but_refused(tmp_path: Path):

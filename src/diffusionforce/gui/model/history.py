@@ -13,8 +13,8 @@ from diffusionforce.gui.model.dataset_title import folder_title
 from diffusionforce.gui.model.plan_words import short_facts
 from diffusionforce.gui.model.run_chain import begun_at, has_gone_on, run_of
 from diffusionforce.gui.model.run_title import day_and_time, job_title
-from diffusionforce.job import read_job
-from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs, unreadable_runs
+from diffusionforce.job import Job, read_job
+from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs, list_states, unreadable_runs
 from diffusionforce.runs.labels import LABEL_NAME, NO_LABEL, RunLabel, read_label
 
 _SAMPLE = re.compile(r"step_(\d+)_prompt_(\d+)")
@@ -40,6 +40,7 @@ class PastRun:
         begun_at: Step from which it went on, 0 for one that began anew.
         continued: When the run began that goes on from this one, as people say it; empty where none does.
         is_unreadable: Whether its state cannot be read; then the state here only says so.
+        looked_at: Further folders on which it depends: the checkpoints, which may be those of another run.
         seen: What its files looked like when it was read, by which a change is noticed.
     """
 
@@ -55,6 +56,7 @@ class PastRun:
     begun_at: int = 0
     is_unreadable: bool = False
     continued: str = ""
+    looked_at: tuple[Path, ...] = field(default=(), compare=False)
     seen: tuple[tuple[int, int] | None, ...] = field(default=(), compare=False)
 
     @property
@@ -132,10 +134,9 @@ def read_history(root: Path, known: Sequence[PastRun] = ()) -> list[PastRun]:
     before = {run.root: run for run in known if not run.is_going}
     found: list[PastRun] = []
     for folder in list_runs(root):
-        seen = _look(folder)
         run = before.get(folder.root)
-        if run is None or run.seen != seen:
-            run = _read_run(folder, seen)
+        if run is None or run.seen != _look(folder, run.looked_at):
+            run = _read_run(folder)
         if run is not None:
             found.append(run)
     broken = [_unreadable_run(folder) for folder in unreadable_runs(root)]
@@ -184,11 +185,11 @@ def _chained(runs: list[PastRun]) -> list[PastRun]:
     return chained
 
 
-def _look(folder: RunFolder) -> tuple[tuple[int, int] | None, ...]:
+def _look(folder: RunFolder, further: Sequence[Path]) -> tuple[tuple[int, int] | None, ...]:
     """Return time and size of what changes with a run: whatever is renamed into a folder changes the folder's time."""
     places = (folder.state_path, folder.job_path, folder.root / LABEL_NAME, folder.samples_dir, folder.checkpoints_dir)
     looks: list[tuple[int, int] | None] = []
-    for place in places:
+    for place in (*places, *further):
         try:
             about = place.stat()
         except OSError:
@@ -198,15 +199,23 @@ def _look(folder: RunFolder) -> tuple[tuple[int, int] | None, ...]:
     return tuple(looks)
 
 
-def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> PastRun | None:
+def _checkpoint_folders(folder: RunFolder, job: Job | None) -> tuple[Path, ...]:
+    """Return where the checkpoints lie from which a run could go on, whether or not they are there and whole."""
+    own = tuple(state.path for state in list_states(folder.checkpoints_dir))
+    return own if job is None or job.resume is None else (*own, job.resume)
+
+
+def _read_run(folder: RunFolder) -> PastRun | None:
     """Return a run, None where its state cannot be read."""
+    job = None
+    with contextlib.suppress(UserError):
+        job = read_job(folder.job_path)
+    looked_at = _checkpoint_folders(folder, job)
+    seen = _look(folder, looked_at)  # First, so that nothing that changes meanwhile is missed.
     try:
         state = folder.reconciled_state()
     except UserError:
         return None
-    job = None
-    with contextlib.suppress(UserError):
-        job = read_job(folder.job_path)
     return PastRun(
         root=folder.root,
         state=state,
@@ -218,6 +227,7 @@ def _read_run(folder: RunFolder, seen: tuple[tuple[int, int] | None, ...]) -> Pa
         label=read_label(folder.root),
         continues=None if job is None or job.resume is None else run_of(job.resume),
         begun_at=begun_at(job),
+        looked_at=looked_at,
         seen=seen,
     )
 

@@ -1,19 +1,20 @@
 """What can be checked about the look without eyes: clipped words, names for screen readers, small targets."""
 
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEventLoop, Qt, QTimer
-from PySide6.QtGui import QFontInfo
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QWidget
+from PySide6.QtGui import QFontInfo, QPixmap
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QScrollBar, QWidget
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 from tests.support import broken_dataset, forecasts, rigs
 
 import screens_environment
-from diffusionforce.gui import theme
+from diffusionforce.gui import icons, style, theme
 from diffusionforce.gui.model import language, profile_shelf
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.environment import EnvironmentPage
@@ -302,6 +303,26 @@ def test_the_bundled_fonts_are_found(qapp: QApplication):
     assert {"Inter", "JetBrains Mono"} <= set(theme.load_fonts())
     assert QFontInfo(theme.font()).family() == "Inter"
     assert QFontInfo(theme.font(mono=True)).family() == "JetBrains Mono"
+
+
+@pytest.mark.parametrize("user", ["jürgen漢", "O'Brien (Work)"])
+def test_the_style_sheet_is_taken_whatever_the_user_is_called(
+    user: str, qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / user).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / user))
+    icons._folder.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    try:
+        arrow = icons.file("chev-down", theme.current().text2)
+        # The rules of scroll bars come last, so they are the first to go.
+        bar = QScrollBar(Qt.Orientation.Vertical)
+        qtbot.addWidget(bar)
+        bar.setStyleSheet(style.sheet(theme.current(), chevron=arrow).replace("width: 12px", "width: 33px"))
+        assert bar.sizeHint().width() == 33
+        assert not QPixmap(arrow).isNull()
+    finally:
+        icons._folder.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        theme.apply(qapp, "dark")
 
 
 def test_painting_keeps_the_references_to_none(window: Window, qtbot: QtBot, tmp_path: Path):

@@ -4,10 +4,11 @@ import functools
 import tempfile
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtCore import QByteArray, QDir, QRectF, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
+SEARCH_PREFIX = "icons"
 SHAPES = {
     "play": '<path d="M7.5 4.8v14.4L19 12z"/>',
     "pause": '<path d="M8 5v14M16 5v14"/>',
@@ -151,15 +152,21 @@ def icon(name: str, colour: str, disabled_colour: str) -> QIcon:
 
 @functools.lru_cache(maxsize=1)
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="diffusionforce-icons-", ignore_cleanup_errors=True)
+    folder = tempfile.TemporaryDirectory(prefix="diffusionforce-icons-", ignore_cleanup_errors=True)
+    QDir.addSearchPath(SEARCH_PREFIX, folder.name)
+    return folder
 
 
 def file(name: str, colour: str) -> str:
-    """Return the path of an icon as a file, which is the only way a style sheet takes one."""
+    """Return the address of an icon as a file, which is the only way a style sheet takes one.
+
+    Qt gives up a style sheet at the first letter of a path that it does not take, such as one beyond Latin in the name
+    of a user. So the address begins with a word that stands for the folder.
+    """
     path = Path(_folder().name) / f"{name}-{colour.strip('#')}.svg"
     if not path.is_file():
         path.write_bytes(svg(name, colour))
-    return path.as_posix()
+    return f"{SEARCH_PREFIX}:{path.name}"
 
 
 def app_icon() -> QIcon:

@@ -12,7 +12,9 @@ from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
 from diffusionforce.gui import theme
+from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.pages.settings import SettingsPage
+from diffusionforce.gui.pages.welcome import WelcomePage
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.sidebar import PLACES, RAIL_PX, WIDTH_PX
 from diffusionforce.job import Job, write_job
@@ -294,7 +296,7 @@ def elsewhere(window: Window) -> RunFolder:
 
 
 def asked(window: Window, qtbot: QtBot, job: Job) -> dict[str, QPushButton]:
-    window.runs.ask_to_start(job)
+    window.ask_to_start(job)
     qtbot.waitUntil(lambda: "Start anyway" in question(window), timeout=WAIT_MS)
     assert window.session is None
     return question(window)
@@ -320,10 +322,49 @@ def test_a_start_can_wait_for_the_training_elsewhere(window: Window, qtbot: QtBo
     assert len(window.queue.runs) == 1
 
 
+def test_the_queue_started_by_hand_beside_a_training_elsewhere_asks_first(
+    window: Window, qtbot: QtBot, elsewhere: RunFolder, job: Job, fake_trainer: Callable[[str], None]
+):
+    # Symptom: "Start the queue" started beside a run of a terminal on the same cards, unasked.
+    fake_trainer("")
+    window.enqueue(job)
+    page = window.place("history")
+    assert isinstance(page, HistoryPage)
+    qtbot.mouseClick(page.start, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "Start anyway" in question(window), timeout=WAIT_MS)
+    assert window.session is None and len(window.queue.runs) == 1
+    qtbot.mouseClick(question(window)["Start it afterwards"], Qt.MouseButton.LeftButton)
+    session = window.session
+    assert session is not None and session.root == elsewhere.root and window.queue.starts_next
+    assert len(window.queue.runs) == 1
+    elsewhere.write_state(elsewhere.read_state().model_copy(update={"state": "stopped", "step": 100}))
+    qtbot.waitUntil(lambda: window.session is not session, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    assert not window.queue.runs
+
+
+def test_the_demo_beside_a_training_elsewhere_asks_first(
+    window: Window, qtbot: QtBot, elsewhere: RunFolder, job: Job, fake_trainer: Callable[[str], None]
+):
+    # Symptom: "Train the demo now" started beside a run of a terminal, unasked.
+    fake_trainer("")
+    window.go("welcome")
+    page = window.place("welcome")
+    assert isinstance(page, WelcomePage)
+    page.start_asked.emit(job)
+    qtbot.waitUntil(lambda: "Start anyway" in question(window), timeout=WAIT_MS)
+    assert window.session is None and "Start it afterwards" not in question(window)
+    assert question(window)["Show that run"].hasFocus()
+    qtbot.mouseClick(question(window)["Start anyway"], Qt.MouseButton.LeftButton)
+    session = window.session
+    assert session is not None and page.demo.session is session
+    qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+
+
 def test_a_start_where_nothing_else_trains_asks_nothing(
     window: Window, qtbot: QtBot, job: Job, fake_trainer: Callable[[str], None]
 ):
     fake_trainer("")
     recorded.run_folder(runs_root() / "2026-01-02-100000-pocket-demo", end="stopped", upto=100)
-    window.runs.ask_to_start(job)
+    window.ask_to_start(job)
     qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)

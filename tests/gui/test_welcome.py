@@ -167,6 +167,7 @@ def test_first_steps_to_a_trained_demo(
     monkeypatch.setattr(first_run, "demo_job", lambda: short)
     click(qtbot, page.next)
     click(qtbot, page.demo.start)
+    qtbot.waitUntil(lambda: page.demo.session is not None, timeout=WAIT_MS)
     session = page.demo.session
     assert session is not None
     qtbot.waitUntil(lambda: session.is_over, timeout=LONG_MS)

@@ -67,7 +67,7 @@ class NoticeBar(QWidget):
         self,
         title: str,
         *,
-        waits: Callable[[], object],
+        waits: Callable[[], object] | None,
         starts: Callable[[], object],
         shows: Callable[[], object],
     ) -> None:
@@ -75,20 +75,22 @@ class NoticeBar(QWidget):
 
         Args:
             title: Name of that run.
-            waits: Lets the new one wait for its end.
+            waits: Lets the new one wait for its end; None where it cannot.
             starts: Starts the new one.
             shows: Shows the other one.
         """
         wait, start = Button("Start it afterwards", "queue", kind="primary"), Button("Start anyway", "play")
         show, cancel = Button("Show that run"), Button("", "x", kind="ghost", tip="Dismiss")
-        for button, act in ((wait, waits), (start, starts), (show, shows), (cancel, None)):
+        answers = ((wait, waits), (start, starts), (show, shows), (cancel, None))
+        for button, act in answers:
             button.clicked.connect(self.forget)
             if act is not None:
                 button.clicked.connect(lambda _checked=False, act=act: act())
         headline = tr("{name} is training already, outside of this window").format(name=title)
         text = "Two trainings at once share cards and memory: both get slower, and may run out of memory."
-        self._show(Banner("warn", headline, text, actions=(wait, start, show, cancel)))
-        wait.setFocus()
+        offered = tuple(button for button, act in answers if act is not None or button is cancel)
+        self._show(Banner("warn", headline, text, actions=offered))
+        (wait if waits is not None else show).setFocus()
 
     def ask_about_report(self, report: "RunReport") -> None:
         """Show what a report holds, and ask whether it is to be written."""

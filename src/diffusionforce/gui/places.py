@@ -33,7 +33,7 @@ def _run(window: "Window") -> "RunPlace":
     from diffusionforce.gui.pages.run import RunPlace
 
     place = RunPlace(window.preferences, window.store, ram_bytes=memory_total_bytes(window.watch.report))
-    place.start_asked.connect(window.runs.ask_to_start)
+    place.start_asked.connect(window.ask_to_start)
     place.enqueue_asked.connect(window.enqueue)
     place.gallery_asked.connect(window.show_gallery)
     place.run_asked.connect(window.show_run)
@@ -81,7 +81,8 @@ def _history(window: "Window") -> Page:
     page.show_session(window.session)
     page.open_asked.connect(window.open_run)
     page.gallery_asked.connect(window.open_in_gallery)
-    page.start_asked.connect(window.runs.ask_to_start)
+    page.start_asked.connect(window.ask_to_start)
+    page.queue_asked.connect(window.start_queue)
     page.run_asked.connect(window.plan_run)
     page.report_asked.connect(window.reports.collect)
     page.deleted.connect(window.forget_run)

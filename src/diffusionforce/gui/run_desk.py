@@ -3,6 +3,8 @@
 While a trainer of the window's own is at work, another run is only looked at: it does not take the place.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -14,6 +16,21 @@ from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.session import RunSession
 from diffusionforce.job import Job
 from diffusionforce.runs import runs_root
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clash:
+    """A start that would have met a run which trains outside of this window.
+
+    Attributes:
+        other: That run.
+        start: Starts beside it all the same.
+        wait: Lets the start wait for its end; None where it cannot wait.
+    """
+
+    other: RunElsewhere
+    start: Callable[[], object]
+    wait: Callable[[], object] | None
 
 
 class RunDesk(QObject):
@@ -30,8 +47,8 @@ class RunDesk(QObject):
     """The `RunSession` of another run is to be looked at, while the run of the window goes on."""
     changed = Signal()
     ended = Signal()
-    clashed = Signal(object, object)
-    """A `Job` that was to start, and the `RunElsewhere` that trains already."""
+    clashed = Signal(object)
+    """The `Clash` of a start with a run that trains already: nothing was started."""
     said = Signal(str, str, str)
     """Tone, headline and text of what is in the way."""
 
@@ -58,8 +75,13 @@ class RunDesk(QObject):
         """Whether a trainer of the window's own is at work."""
         return self.session is not None and self.session.is_own and not self.session.is_over
 
-    def ask_to_start(self, job: Job) -> None:
-        """Start a run, unless one trains outside of this window: then that is told, and nothing is started."""
+    def ask_to_start(self, start: Callable[[], object], *, wait: Callable[[], object] | None = None) -> None:
+        """Start what starts a run, unless one trains outside of this window: then that is told, and nothing started.
+
+        Args:
+            start: Starts the run.
+            wait: Lets the start wait for the end of the other run; None where it cannot wait.
+        """
         if self._is_asking:
             return
         self._is_asking = True
@@ -68,9 +90,9 @@ class RunDesk(QObject):
         def go_on(found: RunElsewhere | None) -> None:
             self._is_asking = False
             if found is None:
-                self.start(job)
+                start()
             else:
-                self.clashed.emit(job, found)
+                self.clashed.emit(Clash(other=found, start=start, wait=wait))
 
         background.run(self, lambda: run_elsewhere(root), done=go_on, failed=lambda _error: go_on(None))
 

@@ -11,7 +11,6 @@ from diffusionforce.gui import icons, places
 from diffusionforce.gui.closing import Closing
 from diffusionforce.gui.environment_desk import EnvironmentDesk
 from diffusionforce.gui.model import strip_words, words
-from diffusionforce.gui.model.elsewhere import RunElsewhere
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.notice_bar import NoticeBar
@@ -21,7 +20,7 @@ from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.queue_desk import QueueDesk
 from diffusionforce.gui.report_desk import ReportDesk
 from diffusionforce.gui.rig_watch import RigWatch, Vitals
-from diffusionforce.gui.run_desk import RunDesk
+from diffusionforce.gui.run_desk import Clash, RunDesk
 from diffusionforce.gui.run_progress import RunProgress
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
@@ -148,9 +147,13 @@ class Window(QWidget):
 
     def start_demo(self, job: Job) -> None:
         """Start the demo of the first steps, which follow it themselves."""
-        session = None if self.is_training() else self.runs.start(job, opens=False)
-        if session is not None:
-            cast("WelcomePage", self.place("welcome")).show_session(session)
+
+        def start() -> None:
+            session = None if self.is_training() else self.runs.start(job, opens=False)
+            if session is not None:
+                cast("WelcomePage", self.place("welcome")).show_session(session)
+
+        self.runs.ask_to_start(start)
 
     def leave_welcome(self, place: str, folder: str) -> None:
         """Go from the first steps to a place, with the profile and the dataset that were chosen in them."""
@@ -197,18 +200,33 @@ class Window(QWidget):
         """Start a trainer and show its run."""
         self.runs.start(job)
 
-    def _ask_about_other(self, job: Job, other: RunElsewhere) -> None:
+    def ask_to_start(self, job: Job) -> None:
+        """Start a run, or ask first where another one trains outside of this window."""
+        self.runs.ask_to_start(lambda: self.start_run(job), wait=lambda: self.enqueue(job))
+
+    def start_queue(self) -> None:
+        """Start the run that waits first, or ask first where another one trains outside of this window."""
+
+        def wait() -> None:
+            self.queue.hold(False)
+            self.go("history")
+
+        self.runs.ask_to_start(self.queue.start_next, wait=wait)
+
+    def _ask_about_other(self, clash: Clash) -> None:
         """Ask whether a run is to start although another one trains outside of this window."""
+        root, wait = clash.other.root, clash.wait
 
         def wait_for_it() -> None:
-            self.runs.open(other.root)  # Followed here, its end starts the queue.
-            self.enqueue(job)
+            self.runs.open(root)  # Followed here, its end starts the queue.
+            if wait is not None:
+                wait()
 
         self.notices.ask_about_other(
-            other.title,
-            waits=wait_for_it,
-            starts=lambda: self.start_run(job),
-            shows=lambda: self.open_run(other.root),
+            clash.other.title,
+            waits=None if wait is None else wait_for_it,
+            starts=clash.start,
+            shows=lambda: self.open_run(root),
         )
 
     def enqueue(self, job: Job) -> None:
@@ -221,7 +239,7 @@ class Window(QWidget):
         if self.is_going():
             self.enqueue(job)
         else:
-            self.runs.ask_to_start(job)
+            self.ask_to_start(job)
 
     def _start_queued(self, run: QueuedRun) -> None:
         """Start a run that has waited; the page that is open stays open."""

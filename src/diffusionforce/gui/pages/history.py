@@ -42,6 +42,8 @@ class HistoryPage(Page):
     gallery_asked = Signal(Path)
     run_asked = Signal()
     start_asked = Signal(object)
+    queue_asked = Signal()
+    """The run that waits first is to start."""
     report_asked = Signal(Path)
     deleted = Signal(Path)
     """A run that goes to the trash: whoever reads its files has to let go of them."""
@@ -66,7 +68,7 @@ class HistoryPage(Page):
         self.hold = Button("Pause after this run", "pause")
         self.hold.clicked.connect(lambda: desk.hold(not desk.is_held))
         self.start = Button("Start the queue", "play")
-        self.start.clicked.connect(desk.start_next)
+        self.start.clicked.connect(self.queue_asked)
         self.compare = Button("Compare", "compare")
         self.compare.clicked.connect(self._compare)
         new_run = Button("New run", "plus", kind="primary")

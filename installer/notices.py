@@ -27,17 +27,13 @@ of the GNU General Public License 3 that it refers to, are here. They are shippe
 in python\\Lib\\site-packages\\PySide6 and shiboken6, where you may replace them by versions of your own. Their source
 is published by The Qt Company as "pyside-setup" and "qt5" (release {qt}).
 
-PyAV (av) brings the libraries of FFmpeg and of the codecs that it uses, in python\\Lib\\site-packages\\av.libs, shipped
-unchanged. With x264 and x265 among them they are under the GNU General Public License 2 or any later version; the text
-of version 3 is here. Their source is published by their projects, and put together for PyAV by its own project as
-"pyav-ffmpeg".
-
 The Visual C++ runtime (msvcp140.dll, vcruntime140.dll and their kin, in the folder python) is distributable code of
 Microsoft Visual Studio, shipped unchanged under Microsoft's terms for it.
 
 uv is used under the Apache License 2.0 or the MIT License. Python is used under the PSF License, see LICENSE.txt in the
-folder python. Musubi Tuner, PyTorch and the libraries of the training environment are not in here: they are fetched
-when you ask for them, and bring their licences along.
+folder python. PyTorch and the libraries of the training environment, FFmpeg among them, are not in here: they are
+fetched when you ask for them, and bring their licences along. So is Musubi Tuner; where the folder engine has it, it is
+used under the Apache License 2.0, whose text is in the archive.
 """
 
 

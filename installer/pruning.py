@@ -89,4 +89,4 @@ def _is_test(path: PurePosixPath) -> bool:
     return any(part in {"tests", "test"} for part in path.parts[1:-1]) and path.parts[0] in _WITH_TESTS
 
 
-_WITH_TESTS = frozenset({"numpy", "psutil", "imageio", "pydantic"})
+_WITH_TESTS = frozenset({"numpy", "psutil", "pydantic"})

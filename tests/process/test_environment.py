@@ -14,10 +14,9 @@ import psutil
 import pytest
 from tests.support import wheelhouse
 
-from diffusionforce.environment.installed import site_packages
 from diffusionforce.wire.environment import EnvironmentLine, EnvironmentProgress, EnvironmentRecord, EnvironmentStatus
 from diffusionforce.wire.environment import read_environment_record as read_record
-from diffusionforce.wire.interpreter import STAMP_NAME, venv_python
+from diffusionforce.wire.interpreter import STAMP_NAME, site_packages, venv_python
 from diffusionforce.wire.messages import Failed
 
 WAIT_S = 60.0

@@ -5,7 +5,6 @@ one.
 """
 
 import contextlib
-import importlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,10 @@ from typing import Any
 
 from PIL import Image
 
+from diffusionforce.datasets.decoder import pyav
 from diffusionforce.datasets.media_types import CLIP_SUFFIXES
 from diffusionforce.errors import DatasetError
+from diffusionforce.wire.interpreter import SET_UP_HINT
 
 __all__ = ["CLIP_SUFFIXES", "Clip", "first_frame", "look_at_clip", "read_frames"]
 
@@ -117,14 +118,16 @@ def _opened(path: Path) -> Generator[Any]:
     """Open a clip, with what decoders raise turned into sentences."""
     try:
         # Not above: it takes a fifth of a second, which folders of pictures do without.
-        av: Any = importlib.import_module("av")
+        av = pyav()
         if not path.stat().st_size:
             raise DatasetError(f"{path.name} is an empty file.", hint="Copy it again or remove it.")
         with av.open(str(path)) as container:
             yield container
     except ImportError as error:
         raise DatasetError(
-            "No decoder for clips is installed.", hint="Install the engine for the real models.", detail=repr(error)
+            f"{path.name} cannot be opened yet: what opens clips comes with the training environment.",
+            hint=SET_UP_HINT,
+            detail=repr(error),
         ) from error
     except (OSError, ValueError, IndexError, RuntimeError) as error:
         # What PyAV raises are OSError and ValueError by kind.

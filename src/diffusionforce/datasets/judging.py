@@ -261,6 +261,7 @@ NOTES = {
     "truncated": "Broken: ends early",
     "broken": "Damaged",
     "empty_file": "Empty file",
+    "no_decoder": "Waits for the training environment",
     "not_a_picture": "Not a picture",
     "too_large": "Too many pixels",
     "rotated": "Turned upright (EXIF)",

@@ -68,6 +68,12 @@ LEFT_OUT = (
         action="Save first frames",
     ),
     Kind(
+        key="no_decoder",
+        group="left_out",
+        title=("1 clip cannot be opened yet", "{n} clips cannot be opened yet"),
+        meaning="What opens clips comes with the training environment. Set it up, and check again.",
+    ),
+    Kind(
         key="clip_short",
         group="left_out",
         title=("1 clip is too short", "{n} clips are too short"),

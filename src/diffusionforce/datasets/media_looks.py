@@ -92,7 +92,7 @@ class Looker:
             clip = look_at_clip(path)
         except DatasetError as error:
             no_decoder = isinstance(error.__cause__, ImportError)
-            return ClipLook(problem="clip" if no_decoder else "broken" if path.stat().st_size else "empty_file")
+            return ClipLook(problem="no_decoder" if no_decoder else "broken" if path.stat().st_size else "empty_file")
         target = self.intake.frames_per_second
         problem = ""
         if self.intake.takes_clips and frames_at(clip.num_frames, fps=clip.fps, target_fps=target) >= self.frames:

@@ -11,7 +11,7 @@ from pathlib import Path
 from diffusionforce.environment import process
 from diffusionforce.environment.backends import CPU, default_backend
 from diffusionforce.environment.failures import failure_of
-from diffusionforce.environment.installed import check_imports, installed_packages, site_packages
+from diffusionforce.environment.installed import check_imports, installed_packages
 from diffusionforce.environment.plan import Plan, cache_dir, check_space
 from diffusionforce.environment.stamp import (
     Stamp,
@@ -27,7 +27,7 @@ from diffusionforce.environment.uv_output import UvOutput
 from diffusionforce.errors import SetupError, UserError
 from diffusionforce.runs import storage_error
 from diffusionforce.wire.environment import BuildStep, EnvironmentLine, EnvironmentProgress
-from diffusionforce.wire.interpreter import environment_dir, venv_python
+from diffusionforce.wire.interpreter import environment_dir, site_packages, venv_python
 
 Report = Callable[[EnvironmentProgress | EnvironmentLine], None]
 PATH_FILE = "diffusionforce.pth"

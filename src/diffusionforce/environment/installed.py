@@ -6,22 +6,15 @@ Read from outside, without starting its Python, except to load things: a damaged
 import csv
 import importlib.metadata
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from diffusionforce.environment import loading, process
 from diffusionforce.errors import SetupError
 from diffusionforce.wire.environment import EnvironmentLine, EnvironmentProgress
+from diffusionforce.wire.interpreter import site_packages
 
 _NOT_COMPARED = (".pyc", "RECORD", "direct_url.json", "INSTALLER", "REQUESTED", "uv_cache.json")
-
-
-def site_packages(folder: Path) -> Path:
-    """Return the folder of an environment's packages."""
-    if sys.platform == "win32":
-        return folder / "Lib" / "site-packages"
-    return folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
 
 def installed_packages(folder: Path) -> dict[str, str]:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QImage, QPixmap
 
+from diffusionforce.datasets.decoder import pyav
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
+from diffusionforce.wire.interpreter import SET_UP_HINT
 
 # Pillow and PyAV take half a second to load together, which the start of the window does without.
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ def read_clip(path: Path, *, edge_px: int) -> Clip:
         kept = min(MAX_FRAMES, max(1, number // every))
         edge = min(edge_px, int(math.sqrt(MAX_BYTES / (4 * kept))))
         images = tuple(shrunk(frame, edge) for frame in islice(frames, 0, MAX_FRAMES * every, every))
+    except ImportError as error:
+        raise UserError(f"{path.name} cannot be played yet.", hint=SET_UP_HINT, detail=repr(error)) from error
     except _DAMAGE as error:
         raise UserError(f"{path.name} cannot be played.", hint="Its file may be damaged.", detail=str(error)) from error
     if not images:
@@ -78,16 +82,14 @@ def read_first_frame(path: Path, *, edge_px: int) -> QImage:
     try:
         _, _, frames = _video(path) if path.suffix.lower() in VIDEOS else _animation(path)
         first = next(iter(frames), None)
-    except _DAMAGE:
+    except (*_DAMAGE, ImportError):
         return QImage()
     return shrunk(first, edge_px) if first is not None else QImage()
 
 
 def _video(path: Path) -> "tuple[int, float, Iterator[Image.Image]]":
     """Return how many frames a video has about, how many a second, and the frames."""
-    import av  # noqa: PLC0415
-
-    container = av.open(str(path))
+    container = pyav().open(str(path))
     stream = container.streams.video[0]
     fps = float(stream.average_rate or USUAL_FPS)
     seconds = float(container.duration or 0) / 1_000_000

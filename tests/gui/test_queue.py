@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
+from diffusionforce.gui import background
 from diffusionforce.gui.model import language
 from diffusionforce.gui.model.run_title import long_title
 from diffusionforce.gui.pages.history import HistoryPage
-from diffusionforce.gui.pages.history_rows import PastRow
+from diffusionforce.gui.pages.history_rows import RunRow
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.notices import Banner
@@ -126,8 +127,17 @@ def test_runs_are_reordered_and_removed_with_the_keyboard(window: Window, qtbot:
     assert [row.name.text() for row in page.waiting_rows] == [f"{title} · loranne" for title in "acb"]
     page.waiting_rows[0].handle.moved.emit(5)
     assert waiting(window) == ["c", "b", "a"]
-    window.queue.remove(page.waiting_rows[0].run.key)
-    assert waiting(window) == ["b", "a"]
+    entry(page.waiting_rows[1], "Remove from the queue").trigger()
+    assert waiting(window) == ["c", "a"]
+    # Symptom: a run that was removed by mistake had to be set up anew.
+    (toast,) = page.toasts.shown
+    assert toast.accessibleName().startswith("Removed b · loranne from the queue")
+    qtbot.mouseClick(toast.act, Qt.MouseButton.LeftButton)
+    assert waiting(window) == ["c", "b", "a"]
+    entry(page.waiting_rows[2], "Remove from the queue").trigger()
+    page.setFocus()
+    qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert waiting(window) == ["c", "b", "a"]
 
 
 def test_a_run_that_is_only_looked_at_starts_nothing(window: Window, qtbot: QtBot, job: Job, tmp_path: Path):
@@ -195,9 +205,6 @@ def test_a_run_is_deleted_after_a_question_that_says_how_much_goes(
     two_runs.gallery.open_run(root)
     two_runs.go("history")
 
-    def banners() -> list[Banner]:
-        return page.care.findChildren(Banner)
-
     def ask() -> Banner:
         entry(page.past_rows[0], "Delete").trigger()
         qtbot.waitUntil(lambda: bool(page.care.findChildren(Banner)), timeout=WAIT_MS)
@@ -210,14 +217,52 @@ def test_a_run_is_deleted_after_a_question_that_says_how_much_goes(
     qtbot.waitUntil(lambda: not page.care.findChildren(Banner), timeout=WAIT_MS)
     qtbot.mouseClick(button(ask(), "Move to the trash"), Qt.MouseButton.LeftButton)
     assert len(page.past_rows) == 1, "the row goes at once"
-
-    def says_where() -> bool:
-        return any(each.title.text().endswith("is in the trash of the system.") for each in banners())
-
-    qtbot.waitUntil(says_where, timeout=WAIT_MS)
-    assert root.name in banners()[-1].text.text()
-    assert not root.exists() and (tmp_path / "trash" / "run.json").is_file()
+    (toast,) = page.toasts.shown
+    assert toast.accessibleName().startswith("Deleted Pocket demo · loranne, 2 Jan")
+    assert root.name in toast.accessibleName(), "what it is called in the trash"
     assert two_runs.gallery._shown is None
+    assert root.is_dir(), "it can be brought back as long as the message is there"
+    toast.leave()
+    qtbot.waitUntil(lambda: (tmp_path / "trash" / "run.json").is_file(), timeout=WAIT_MS)
+    assert not root.exists()
+    assert len(page.past_rows) == 1
+
+
+@pytest.mark.parametrize("keys", [True, False])
+def test_a_deleted_run_is_brought_back(two_runs: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, *, keys: bool):
+    # Symptom: a run that was deleted by mistake had to be looked for in the trash of the system.
+    moved: list[str] = []
+    monkeypatch.setattr("diffusionforce.runs.deleting.send2trash", moved.append)
+    page = page_of(two_runs)
+    root = page.past_rows[0].run.root
+    page.care.delete(page.past_rows[0].run)
+    assert two_runs.trash.holds(root / "checkpoints") and len(page.past_rows) == 1
+    (toast,) = page.toasts.shown
+    if keys:
+        page.setFocus()
+        qtbot.keyClick(page, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    else:
+        qtbot.mouseClick(toast.act, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(page.past_rows) == 2, timeout=WAIT_MS)
+    assert not page.toasts.shown and not two_runs.trash.holds(root)
+    two_runs.close()
+    assert background.finish(WAIT_MS / 1000)
+    assert root.is_dir() and not moved
+
+
+def test_a_deleted_run_goes_to_the_trash_when_the_window_closes(
+    two_runs: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+):
+    moved: list[str] = []
+    monkeypatch.setattr("diffusionforce.runs.deleting.send2trash", moved.append)
+    page = page_of(two_runs)
+    root = page.past_rows[0].run.root
+    page.care.delete(page.past_rows[0].run)
+    two_runs.gallery.runs.fill(current=None, shown=None)
+    qtbot.waitUntil(lambda: two_runs.gallery.runs.count() == 1, timeout=WAIT_MS)
+    two_runs.close()
+    assert background.finish(WAIT_MS / 1000)
+    assert moved == [str(root)]
 
 
 def test_a_run_that_another_waits_to_go_on_from_is_not_deleted(two_runs: Window, qtbot: QtBot):
@@ -232,7 +277,7 @@ def test_a_run_that_another_waits_to_go_on_from_is_not_deleted(two_runs: Window,
     assert root.is_dir()
 
 
-def entry(row: PastRow, text: str) -> QAction:
+def entry(row: RunRow, text: str) -> QAction:
     return next(action for action in row.menu.actions() if action.text() == text)
 
 
@@ -296,10 +341,11 @@ def test_a_run_that_the_trash_does_not_take_is_listed_again(
 
     monkeypatch.setattr("diffusionforce.runs.deleting.send2trash", refuse)
     page = page_of(two_runs)
-    page.care._delete(page.past_rows[0].run)
+    page.care.delete(page.past_rows[0].run)
     assert len(page.past_rows) == 1
+    page.toasts.shown[0].leave()
     qtbot.waitUntil(lambda: len(page.past_rows) == 2, timeout=WAIT_MS)
-    assert any("does not take" in each.title.text() for each in page.care.findChildren(Banner))
+    assert any("does not take" in each.title.text() for each in two_runs.notices.findChildren(Banner))
 
 
 def test_the_rows_are_german_and_their_buttons_have_room(make_window: Callable[..., Window], qtbot: QtBot):

@@ -1,6 +1,7 @@
 """Short messages at the bottom right: each has room for all of its words."""
 
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtCore import QPoint, QRect
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from diffusionforce.gui.widgets.toast import Toasts
@@ -24,3 +25,45 @@ def test_messages_said_at_once_do_not_squeeze_each_other(qtbot: QtBot):
         for label in toast.findChildren(QLabel):
             assert label.height() >= label.heightForWidth(label.width())
     assert toasts.geometry().bottom() < page.height()
+
+
+def test_a_message_does_not_lie_on_the_field_in_which_somebody_types(qtbot: QtBot):
+    # Symptom: "Saved" covered the last field of a form for eight seconds.
+    page = QWidget()
+    page.resize(1000, 600)
+    qtbot.addWidget(page)
+    field, wide, toasts = QLineEdit(page), QPlainTextEdit(page), Toasts(page)
+    field.setGeometry(700, 540, 280, 32)
+    wide.setGeometry(0, 300, 1000, 300)
+    page.show()
+    page.activateWindow()
+    toasts.say("ok", "Saved")
+    usual = toasts.geometry()
+    assert usual.intersects(field.geometry())
+    for typed_in in (field, wide):
+        typed_in.setFocus()
+        qtbot.waitUntil(lambda each=typed_in: QApplication.focusWidget() is each)
+        assert not toasts.geometry().intersects(QRect(typed_in.mapTo(page, QPoint()), typed_in.size()))
+    toasts.shown[0].act.setVisible(True)
+    before = toasts.geometry()
+    toasts.shown[0].dismiss.setFocus()
+    assert toasts.geometry() == before, "its buttons do not run away"
+    field.setFocus()
+    field.clearFocus()
+    assert toasts.geometry() == usual
+
+
+def test_a_message_stays_while_the_keyboard_is_in_it(qtbot: QtBot):
+    page = QWidget()
+    page.resize(600, 500)
+    qtbot.addWidget(page)
+    toasts, done = Toasts(page), []
+    page.show()
+    page.activateWindow()
+    toast = toasts.say("info", "Removed", action="Undo", do=lambda: done.append(1))
+    toast.act.setFocus()
+    qtbot.waitUntil(toast.act.hasFocus)
+    toast._on_time()
+    assert toasts.shown == [toast] and toast._timer.isActive()
+    toasts.act()
+    assert done == [1] and not toasts.shown

@@ -52,7 +52,7 @@ def _run(window: "Window") -> "RunPlace":
 def _gallery(window: "Window") -> Page:
     from diffusionforce.gui.pages.gallery import GalleryPage
 
-    page = GalleryPage(window.store, window.preferences)
+    page = GalleryPage(window.store, window.preferences, window.trash)
     page.run_asked.connect(window.plan_run)
     page.show_current(window.session)
     return page
@@ -77,7 +77,7 @@ def _profiles(window: "Window") -> Page:
 def _history(window: "Window") -> Page:
     from diffusionforce.gui.pages.history import HistoryPage
 
-    page = HistoryPage(window.store, window.queue)
+    page = HistoryPage(window.store, window.queue, window.trash)
     page.show_session(window.session)
     page.open_asked.connect(window.open_run)
     page.gallery_asked.connect(window.open_in_gallery)

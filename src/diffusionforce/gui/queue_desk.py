@@ -23,6 +23,8 @@ class QueueDesk(QObject):
 
     changed = Signal()
     start_asked = Signal(object)
+    removed = Signal(object, str)
+    """A `QueuedRun` was taken out, and the key of the one that came after it, for `restore`."""
     failed = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -48,7 +50,15 @@ class QueueDesk(QObject):
 
     def remove(self, key: str) -> None:
         """Take a run out."""
-        self._change(lambda: self._queue.remove(key))
+        keys = [run.key for run in self.runs]
+        after = keys[keys.index(key) + 1 :] if key in keys else []
+        run = self._change(lambda: self._queue.remove(key))
+        if isinstance(run, QueuedRun):
+            self.removed.emit(run, after[0] if after else "")
+
+    def restore(self, run: QueuedRun, before: str) -> None:
+        """Put a run that was taken out where it was: before the one with that key; without one it comes last."""
+        self._change(lambda: self._queue.restore(run, before=before))
 
     def move(self, key: str, by: int) -> None:
         """Move a run towards the head (`by` below zero) or the end."""

@@ -22,6 +22,7 @@ from diffusionforce.gui.report_desk import ReportDesk
 from diffusionforce.gui.rig_watch import RigWatch, Vitals
 from diffusionforce.gui.run_desk import Clash, RunDesk
 from diffusionforce.gui.run_progress import RunProgress
+from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
@@ -71,7 +72,7 @@ class Window(QWidget):
         self.environment = EnvironmentDesk(self)
         self.runs = RunDesk(preferences, self)
         self.store = PictureStore(self)
-        self.queue = QueueDesk(self)
+        self.queue, self.trash = QueueDesk(self), RunTrash(self)
         self.watch = watch or RigWatch(self)
         self.sidebar, self.strip = Sidebar(), RigStrip()
         self.places = QStackedWidget()
@@ -96,6 +97,7 @@ class Window(QWidget):
         self.queue.start_asked.connect(self._start_queued)
         self.queue.changed.connect(self._show_queue)
         self.queue.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
+        self.trash.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
         self._show_queue()
         self.environment.settled.connect(lambda: self.watch.examine(ask_torch=True))
         self.watch.read.connect(self._on_vitals)
@@ -171,6 +173,7 @@ class Window(QWidget):
         """Build the places anew in another language; what goes on in them is kept outside of them."""
         here = next((key for key, page in self._built.items() if page is self.places.currentWidget()), "run")
         self.sidebar.retranslate()
+        self.trash.finish_all()  # What could bring a run back goes with its page.
         for page in self._built.values():
             self.places.removeWidget(page)
             page.hide()
@@ -275,6 +278,8 @@ class Window(QWidget):
         self.runs.open(path)
 
     def _on_taken(self, session: RunSession, opens: bool) -> None:
+        if session.model.job is not None and session.model.job.resume is not None:
+            self.trash.keep(session.model.job.resume)
         is_elsewhere = self.run_place.shows_plan or self.run_place.shows_other
         is_busy = is_elsewhere and self.places.currentWidget() is self.run_place
         self.run_place.show_session(session, opens=opens or not is_busy)
@@ -396,6 +401,7 @@ class Window(QWidget):
         self.preferences.geometry = self.saveGeometry()
         self.preferences.save()
         self.closing.let_go()
+        self.trash.finish_all()
         if "gallery" in self._built:
             self.gallery.let_go()
         if "rig" in self._built:

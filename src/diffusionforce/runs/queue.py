@@ -27,7 +27,7 @@ class QueuedRun(BaseModel):
         job: What it will train.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     key: str
     added_at: str
@@ -64,6 +64,15 @@ class RunQueue:
     def put_back(self, run: QueuedRun) -> None:
         """Put a run that could not start at the head again; raises what `add` does."""
         self._write([run.model_dump(mode="json"), *(raw for raw in self._raw() if raw.get("key") != run.key)])
+
+    def restore(self, run: QueuedRun, *, before: str) -> None:
+        """Put a run that was removed where it was: before another, by its key; raises what `add` does.
+
+        Where that one is not there any more, or no key is given, it comes last.
+        """
+        raw = [entry for entry in self._raw() if entry.get("key") != run.key]
+        at = next((index for index, entry in enumerate(raw) if before and entry.get("key") == before), len(raw))
+        self._write([*raw[:at], run.model_dump(mode="json"), *raw[at:]])
 
     def remove(self, key: str) -> QueuedRun | None:
         """Take a run out and return it; None if it is not there any more. Raises what `add` does."""

@@ -55,6 +55,21 @@ def test_a_run_is_removed_once_and_can_be_put_back(queue: RunQueue, tmp_path: Pa
     assert names(queue) == ["b", "a", "c"]
 
 
+def test_a_removed_run_comes_back_where_it_was(queue: RunQueue, tmp_path: Path):
+    first, second, third = filled(queue, tmp_path).runs
+    queue.remove(second.key)
+    queue.restore(second, before=third.key)
+    assert names(queue) == ["a", "b", "c"]
+    queue.restore(second, before=third.key)
+    assert names(queue) == ["a", "b", "c"], "it is there once"
+    queue.remove(third.key)
+    queue.restore(third, before="")
+    assert names(queue) == ["a", "b", "c"]
+    queue.remove(first.key)
+    queue.restore(first, before="started meanwhile")
+    assert names(queue) == ["b", "c", "a"]
+
+
 def test_an_empty_or_broken_file_is_an_empty_queue(queue: RunQueue, tmp_path: Path):
     assert queue.runs == () and queue.take_next() is None
     path = tmp_path / "home" / "queue.json"

@@ -22,6 +22,7 @@ from diffusionforce.gui.pages.gallery_strip import FilmStripPane
 from diffusionforce.gui.pages.page import Page
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label
@@ -45,9 +46,9 @@ class GalleryPage(Page):
 
     run_asked = Signal()
 
-    def __init__(self, store: PictureStore, preferences: Preferences) -> None:
+    def __init__(self, store: PictureStore, preferences: Preferences, trash: RunTrash) -> None:
         super().__init__()
-        self._store, self._preferences = store, preferences
+        self._store, self._preferences, self._trash = store, preferences, trash
         self._clips = ClipStore(self)
         self._current: RunSession | None = None
         self._shown: RunSession | None = None
@@ -55,7 +56,7 @@ class GalleryPage(Page):
         self._favourites: Favourites | None = None
         self._screen: WholeScreen | None = None
         self.body.setSpacing(12)
-        self.header = GalleryHeader()
+        self.header = GalleryHeader(trash)
         self.runs = self.header.runs
         self.runs.picked.connect(self.open_run)
         self.header.save.clicked.connect(self._save_comparison)
@@ -298,7 +299,8 @@ class GalleryPage(Page):
     def shown(self) -> None:
         """Show what happened while the page was hidden; without a run of its own the newest one on disk."""
         if self._shown is None:
-            newest = next((folder for folder in list_runs(runs_root()) if folder.num_samples()), None)
+            folders = (folder for folder in list_runs(runs_root()) if not self._trash.holds(folder.root))
+            newest = next((folder for folder in folders if folder.num_samples()), None)
             if newest is not None:
                 self.open_run(newest.root)
         self._fill_runs()

@@ -5,6 +5,7 @@ from PySide6.QtGui import QDesktopServices
 
 from diffusionforce.gui.pages.gallery_runs import RunPicker
 from diffusionforce.gui.pages.page import Header
+from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.buttons import Button
 
@@ -12,10 +13,10 @@ from diffusionforce.gui.widgets.buttons import Button
 class GalleryHeader(Header):
     """Title, the choice of a run, and buttons."""
 
-    def __init__(self) -> None:
+    def __init__(self, trash: RunTrash) -> None:
         super().__init__("Gallery", "Every row keeps its prompt and seed, so only the training changes.")
         self._shown: RunSession | None = None
-        self.runs = RunPicker()
+        self.runs = RunPicker(trash)
         self.save = Button("Save as picture", "download")
         folder = self._folder = Button("Open folder", "folder")
         folder.clicked.connect(self._open_folder)

@@ -9,6 +9,7 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_title import long_title, shown_title
+from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.session import RunSession
 from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder, list_runs, runs_root
@@ -22,8 +23,9 @@ class RunPicker(QComboBox):
 
     picked = Signal(Path)
 
-    def __init__(self) -> None:
+    def __init__(self, trash: RunTrash) -> None:
         super().__init__()
+        self._trash = trash
         self.setAccessibleName(tr("Run"))
         self.setMinimumWidth(WIDTH_PX)
         self._current: RunSession | None = None
@@ -47,7 +49,8 @@ class RunPicker(QComboBox):
             live = "" if self._current.is_over else LIVE
             known[self._current.root] = f"{self._current.long_title}{live}"
         for root, title in others:
-            known.setdefault(root, title)
+            if not self._trash.holds(root):
+                known.setdefault(root, title)
         if self._shown is not None:
             known.setdefault(self._shown.root, self._shown.long_title)
         self.clear()

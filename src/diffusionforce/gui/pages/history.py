@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout
 
 from diffusionforce.errors import UserError
@@ -20,11 +20,13 @@ from diffusionforce.gui.pages.history_rows import CurrentRow, PastRow, WaitingRo
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.queue_desk import NEW_NAME, QueueDesk
+from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Empty
+from diffusionforce.gui.widgets.toast import Toasts
 from diffusionforce.job import read_job
 from diffusionforce.runs import QueuedRun, RunFolder, runs_root
 
@@ -48,17 +50,15 @@ class HistoryPage(Page):
     deleted = Signal(Path)
     """A run that goes to the trash: whoever reads its files has to let go of them."""
 
-    def __init__(self, store: PictureStore, desk: QueueDesk) -> None:
+    def __init__(self, store: PictureStore, desk: QueueDesk, trash: RunTrash) -> None:
         super().__init__()
-        self._store, self._desk = store, desk
+        self._store, self._desk, self._trash = store, desk, trash
         self._session: RunSession | None = None
         self.reader = HistoryReader(is_held=self._is_held, parent=self)
         self.reader.read.connect(self._on_read)
         self.reader.moved.connect(self._on_moved)
         self._num_shown = FIRST_SHOWN
         self._chosen: list[Path] = []
-        self._leaving: set[Path] = set()
-        """Runs on their way to the trash."""
         self._current: CurrentRow | None = None
         self.waiting_rows: list[WaitingRow] = []
         self.past_rows: list[PastRow] = []
@@ -80,12 +80,15 @@ class HistoryPage(Page):
         self._list = scrolling(holder(column(self._rows, None)), name="clear")
         self.care = RunCare()
         self.care.changed.connect(self.shown)
-        self.care.deleted.connect(self._hide)
-        self.care.kept.connect(self._show_again)
+        self.care.deleted.connect(self._delete)
+        self.toasts = Toasts(self)
+        QShortcut(QKeySequence("Ctrl+Z"), self).activated.connect(self.toasts.act)
         self._pane: CompareRunsPane | None = None
         self._stack = QStackedWidget()
         self._build()
         desk.changed.connect(self._on_queue_changed)
+        desk.removed.connect(self._on_removed)
+        trash.changed.connect(self.shown)
 
     def _build(self) -> None:
         start = Button("Set up a run", "play", kind="primary")
@@ -139,7 +142,7 @@ class HistoryPage(Page):
     def _on_read(self) -> None:
         there = {run.root for run in self.reader.past}
         self._chosen = [root for root in self._chosen if root in there]
-        self._leaving &= there
+        self._trash.forget_gone()
         self.refresh()
 
     def _on_moved(self) -> None:
@@ -179,7 +182,7 @@ class HistoryPage(Page):
         going = self._going()
         waiting = self._desk.runs
         others = [run for run in self.reader.past if going is None or run.root != going.root]
-        others = [run for run in others if run.root not in self._leaving]
+        others = [run for run in others if not self._trash.holds(run.root)]
         elsewhere, past = [run for run in others if run.is_going], [run for run in others if not run.is_going]
         if going is not None or elsewhere:
             self._rows.addWidget(Label("NOW", "caption"))
@@ -206,7 +209,7 @@ class HistoryPage(Page):
             note = f"{queue_times.waiting_words(len(waiting))} The queue is paused."
         if in_pane:
             note = "Runs side by side"
-        number = sum(run.root not in self._leaving for run in self.reader.past)
+        number = sum(not self._trash.holds(run.root) for run in self.reader.past)
         so_far = f"{words.count(number, 'run')} so far" if number else ""
         self.header.set_title(TITLE, tr(note or so_far))
         held = self._desk.is_held
@@ -292,18 +295,16 @@ class HistoryPage(Page):
         root, title = run.root, run.name
         line.chosen.setChecked(root in self._chosen)
         line.chosen.toggled.connect(lambda on: self._choose(root, on))
-        if run.can_resume:
-            line.add_button(noted("Continue"), "", title, lambda: self._resume(run, run.states[0].path))
+        states = [state for state in run.states if not self._trash.holds(state.path)]
+        if run.can_resume and states:
+            line.add_button(noted("Continue"), "", title, lambda: self._resume(run, states[0].path))
         line.add_button(noted("Open"), "", title, lambda: self.open_asked.emit(root))
         gallery = line.add_button(noted("Gallery"), "", title, lambda: self.gallery_asked.emit(root))
         gallery.allow(run.picture is not None, reason="This run has no previews.")
         line.add_menu(
             title,
             [
-                *(
-                    (history.state_words(state), lambda state=state: self._resume(run, state.path))
-                    for state in run.states
-                ),
+                *((history.state_words(state), lambda state=state: self._resume(run, state.path)) for state in states),
                 ("Add to the queue again", lambda: self._run_again(root)),
                 ("Name and notes", lambda: self.care.edit(run)),
                 (noted("Open folder"), lambda: open_folder(root)),
@@ -320,15 +321,22 @@ class HistoryPage(Page):
                 return job_title(job)
         return ""
 
-    def _hide(self, root: Path) -> None:
-        self._leaving.add(root)
+    def _delete(self, run: PastRun) -> None:
+        """Take a run out of sight, and move it to the trash when the message about it has left."""
+        root, trash = run.root, self._trash
         self._chosen = [path for path in self._chosen if path != root]
+        # Whoever reads its files lets go of them first: Windows moves no folder with open files.
         self.deleted.emit(root)
+        trash.put(root)
         self.refresh()
+        text = tr("It goes to the trash of the system in a moment, as {folder}.").format(folder=root.name)
+        title = tr("Deleted {title}").format(title=f"{run.name}, {tr(run.when)}")
+        toast = self.toasts.say("info", title, text, action="Undo", do=lambda: trash.bring_back(root))
+        toast.left.connect(lambda: trash.finish(root))
 
-    def _show_again(self, root: Path) -> None:
-        self._leaving.discard(root)
-        self.refresh()
+    def _on_removed(self, run: QueuedRun, before: str) -> None:
+        title = tr("Removed {title} from the queue").format(title=job_title(run.job))
+        self.toasts.say("info", title, action="Undo", do=lambda: self._desk.restore(run, before))
 
     def _choose(self, root: Path, on: bool) -> None:
         self._chosen = [path for path in self._chosen if path != root] + ([root] if on else [])

@@ -1,7 +1,6 @@
 """What is asked in the history before it is done: how much of a run goes to the trash, and what it is called."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -65,10 +64,8 @@ class RunCare(QWidget):
 
     changed = Signal()
     """A run was renamed or deleted: the list is to be read again."""
-    deleted = Signal(Path)
-    """A run is about to go to the trash."""
-    kept = Signal(Path)
-    """A run that was about to go to the trash, but did not."""
+    deleted = Signal(object)
+    """A `PastRun` is to go to the trash."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,31 +121,14 @@ class RunCare(QWidget):
         keep = Button("Keep it")
         delete = Button("Move to the trash", "trash", kind="danger")
         keep.clicked.connect(self.close_question)
-        delete.clicked.connect(lambda: self._delete(run))
+        delete.clicked.connect(lambda: self.delete(run))
         self._show(Banner("warn", f"Delete {run.name}, {run.when}?", text, icon="trash", actions=(keep, delete)))
         keep.setFocus()
 
-    def _delete(self, run: PastRun) -> None:
-        def work() -> None:
-            # Not above: the window starts without it.
-            from diffusionforce.runs.deleting import delete_run  # noqa: PLC0415
-
-            delete_run(run.root)
-
-        def done() -> None:
-            text = f"It is there as {run.root.name}, and can be brought back from there."
-            self.say("ok", f"{run.name}, {run.when}, is in the trash of the system.", text)
-            self.changed.emit()
-
-        def failed(error: UserError) -> None:
-            self.kept.emit(run.root)
-            self._refuse(error)
-
-        # Whoever reads its files lets go of them first: Windows moves no folder with open files.
-        self.deleted.emit(run.root)
+    def delete(self, run: PastRun) -> None:
+        """Delete a run without another question."""
         self.close_question()
-        self._show(Banner("info", f"Moving {run.name}, {run.when}, to the trash", "", icon="trash"))
-        background.run(self, work, done=lambda _: done(), failed=failed)
+        self.deleted.emit(run)
 
     def _work(self, work: Callable[[], None], *, done: Callable[[], None]) -> None:
         self.close_question()

@@ -1,13 +1,14 @@
 """Short messages at the bottom right that leave by themselves: what was done, and the way to undo it.
 
-They are never the only place of an error. At most three are in sight; one that the mouse rests on stays.
+They are never the only place of an error, and never lie on a field in which somebody types. At most three are in
+sight; one that the mouse rests on, or the keyboard is in, stays.
 """
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
@@ -17,6 +18,8 @@ from diffusionforce.gui.widgets.layout import add, column, row
 STAY_MS = 8000
 MAX_SHOWN = 3
 WIDTH_PX, MARGIN_PX = 400, 20
+HEADER_PX = 76
+"""Of a page, which has buttons there."""
 
 
 class Toast(QFrame):
@@ -37,7 +40,8 @@ class Toast(QFrame):
         add(layout, (texts, 1))
         self.act = Button(action, size="small")
         if do is not None:
-            self.act.clicked.connect(lambda: (self.leave(), do()))
+            # In this order: whoever waits for the message to leave must know by then that it was undone.
+            self.act.clicked.connect(lambda: (do(), self.leave()))
         self.dismiss = Button("", "x", kind="ghost", size="small", tip="Dismiss")
         self.dismiss.clicked.connect(self.leave)
         add(layout, self.act, self.dismiss)
@@ -46,7 +50,7 @@ class Toast(QFrame):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(STAY_MS)
-        self._timer.timeout.connect(self.leave)
+        self._timer.timeout.connect(self._on_time)
         if tone != "err":
             self._timer.start()
 
@@ -56,6 +60,14 @@ class Toast(QFrame):
         self.hide()
         self.left.emit()
         self.deleteLater()
+
+    def _on_time(self) -> None:
+        """Go away, unless the keyboard is on one of the buttons."""
+        focus = QApplication.focusWidget()
+        if focus is not None and self.isAncestorOf(focus):
+            self._timer.start()
+        else:
+            self.leave()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         """Stay while somebody reads."""
@@ -80,6 +92,9 @@ class Toasts(QWidget):
         self._stack.setSpacing(8)
         self._bottom_px = MARGIN_PX
         page.installEventFilter(self)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.focusChanged.connect(self._on_focus)
         self.hide()
 
     def keep_clear(self, bottom_px: int) -> None:
@@ -102,6 +117,13 @@ class Toasts(QWidget):
         self._place()
         return toast
 
+    def act(self) -> None:
+        """Do what the newest message offers, as its button would."""
+        for toast in reversed(self.shown):
+            if not toast.act.isHidden():
+                toast.act.click()
+                return
+
     @property
     def shown(self) -> list[Toast]:
         """The messages in sight, the oldest first."""
@@ -112,9 +134,30 @@ class Toasts(QWidget):
             self.hide()
             return
         self.adjustSize()
-        at = self._page.width() - self.width() - MARGIN_PX, self._page.height() - self.height() - self._bottom_px
-        self.move(*at)
+        field = self._field()
+        places = self._corners()
+        self.move(next((place for place in places if not QRect(place, self.size()).intersects(field)), places[0]))
         self.raise_()
+
+    def _corners(self) -> tuple[QPoint, ...]:
+        """Where the messages may be, the usual place first."""
+        left = MARGIN_PX
+        right = self._page.width() - self.width() - MARGIN_PX
+        bottom = self._page.height() - self.height() - self._bottom_px
+        return QPoint(right, bottom), QPoint(left, bottom), QPoint(right, HEADER_PX), QPoint(left, HEADER_PX)
+
+    def _field(self) -> QRect:
+        """Where somebody types now, in the page; empty where nobody does."""
+        focus = QApplication.focusWidget()
+        types = focus is not None and focus.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)
+        if focus is None or not types or not self._page.isAncestorOf(focus):
+            return QRect()
+        return QRect(focus.mapTo(self._page, QPoint(0, 0)), focus.size())
+
+    def _on_focus(self, _before: QWidget | None, now: QWidget | None) -> None:
+        # Whoever goes on to one of the messages' buttons must find it where it was.
+        if self.isVisible() and not (now is not None and self.isAncestorOf(now)):
+            self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay in the corner when the page changes its size."""

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
 from diffusionforce.desktop.taskbar import State
+from diffusionforce.gui.model.environment_view import EnvironmentView
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.run_progress import Dock, RunProgress, of_system, state_of
@@ -18,6 +19,7 @@ from diffusionforce.gui.shell import Window
 from diffusionforce.gui.single_window import SingleWindow, socket_name
 from diffusionforce.job import Job
 from diffusionforce.wire import Paused, Step
+from diffusionforce.wire.environment import EnvironmentProgress
 
 WAIT_MS = 20_000
 SECOND = "import sys; from pathlib import Path; from diffusionforce.gui import app; \
@@ -88,11 +90,31 @@ def test_the_icon_shows_how_far_a_run_is_and_how_it_stands(window: Window, job: 
     progress.show(model)
     model.feed(Paused(paused=True, step=5))
     progress.show(model)
+    progress.show_environment(EnvironmentView(phase="running", action="create"))
+    progress.show_environment(EnvironmentView())
     model.end(Outcome(kind="failed", sentence="It failed.", hint="", detail="", step=5))
     progress.show(model)
-    assert [state for state, _ in shown] == ["busy", "normal", "paused", "error"]
+    assert [state for state, _ in shown] == ["busy", "normal", "paused", "paused", "paused", "error"]
     assert shown[1][1] == model.share > 0
     assert of_system(window) is None, "tests have no taskbar"
+
+
+def test_the_icon_shows_how_far_the_environment_is_while_no_run_goes_on(window: Window, qtbot: QtBot):
+    shown: list[tuple[State, float]] = []
+
+    class Icon:
+        def show(self, state: State, share: float = 0.0) -> None:
+            shown.append((state, share))
+
+    window.show()
+    qtbot.waitUntil(window.isVisible, timeout=WAIT_MS)
+    progress = window.progress = RunProgress(window, make=lambda _window: Icon())
+    told = EnvironmentProgress(step="torch", done_bytes=50, total_bytes=100)
+    window.environment.view = EnvironmentView(phase="running", action="create", progress=told)
+    window.environment.changed.emit()
+    progress.show_environment(EnvironmentView(phase="idle", action="create"))
+    assert [state for state, _ in shown] == ["normal", "none"]
+    assert 0.05 < shown[0][1] < 0.7
 
 
 def test_the_icon_of_a_run_that_ended_well_says_nothing_more(job: Job):

@@ -1,4 +1,7 @@
-"""The progress of the run on the icon of the program: in the taskbar of Windows, in the docks of Linux that show it."""
+"""Progress on the icon of the program: in the taskbar of Windows, in the docks of Linux that show it.
+
+It is that of the run; while none goes on, that of the training environment which is being built.
+"""
 
 import sys
 from collections.abc import Callable
@@ -9,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.desktop.taskbar import State, Taskbar
+from diffusionforce.gui.model.environment_view import EnvironmentView, share_built
 from diffusionforce.gui.model.run_model import RunModel
 
 _DESKTOP_FILE = "application://diffusionforce.desktop"
@@ -23,7 +27,7 @@ class Shows(Protocol):
 
 
 class RunProgress(QObject):
-    """Shows the progress of the window's run.
+    """Shows the progress of what the window does.
 
     Args:
         window: The window.
@@ -35,13 +39,27 @@ class RunProgress(QObject):
         self._window, self._make = window, make or of_system
         self._shown: Shows | None = None
         self._is_made = False
+        self._of_run: tuple[State, float] = ("none", 0.0)
+        self._of_environment: tuple[State, float] = ("none", 0.0)
 
     def show(self, model: RunModel) -> None:
         """Show how far a run is."""
+        self._of_run = (state_of(model), model.share)
+        self._tell()
+
+    def show_environment(self, view: EnvironmentView) -> None:
+        """Show how far the environment is that is being built."""
+        share = share_built(view)
+        self._of_environment = ("none", 0.0) if share is None else ("normal", share)
+        self._tell()
+
+    def _tell(self) -> None:
         if not self._is_made and self._window.isVisible():
             self._is_made, self._shown = True, self._make(self._window)
         if self._shown is not None:
-            self._shown.show(state_of(model), model.share)
+            is_over = self._of_run[0] in {"none", "error"}
+            builds = is_over and self._of_environment[0] != "none"
+            self._shown.show(*(self._of_environment if builds else self._of_run))
 
 
 def state_of(model: RunModel) -> State:

@@ -99,6 +99,7 @@ class Window(QWidget):
         self.queue.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
         self.trash.failed.connect(lambda error: self.notices.say("err", error.sentence, error.hint))
         self._show_queue()
+        self.environment.changed.connect(lambda: self.progress.show_environment(self.environment.view))
         self.environment.settled.connect(lambda: self.watch.examine(ask_torch=True))
         self.watch.read.connect(self._on_vitals)
         self.watch.examined.connect(self._on_examined)

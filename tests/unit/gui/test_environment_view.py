@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from diffusionforce.errors import UserError
-from diffusionforce.gui.model.environment_view import EnvironmentView, facts, headline, steps
+from diffusionforce.gui.model.environment_view import EnvironmentView, facts, headline, share_built, steps
 from diffusionforce.wire.environment import EnvironmentPlan, EnvironmentProgress, EnvironmentState, EnvironmentStatus
 
 GIB = 1 << 30
@@ -119,3 +119,18 @@ def test_why_nothing_can_be_planned_is_said() -> None:
     assert [fact.value for fact in facts(view)] == ["–"] * 3
     # A driver that was changed since does not make an environment wrong that is there.
     assert headline(replace(view, status=READY)).title == "Ready to train"
+
+
+def test_the_whole_goes_on_from_step_to_step_and_ends_with_the_building() -> None:
+    told = [
+        EnvironmentProgress(step="venv"),
+        EnvironmentProgress(step="torch", done_bytes=10, total_bytes=100),
+        EnvironmentProgress(step="torch", done_bytes=90, total_bytes=100),
+        EnvironmentProgress(step="libraries"),
+        EnvironmentProgress(step="check", done=9, total=10),
+    ]
+    shares = [share_built(EnvironmentView(phase="running", action="create", progress=one)) for one in told]
+    assert shares == sorted(shares, key=lambda share: share or 0.0)
+    assert shares[0] == 0 and 0.9 < (shares[-1] or 0.0) < 1
+    assert share_built(EnvironmentView(phase="idle", action="create", progress=told[-1])) is None
+    assert share_built(EnvironmentView(phase="running", action="verify", progress=told[-1])) is None

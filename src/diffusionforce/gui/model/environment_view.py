@@ -32,6 +32,13 @@ _STEP_NOTES: dict[BuildStep, str] = {
     "libraries": noted("What the trainers need, each in the version that was tested."),
     "check": noted("So that a fault shows now, and not at the start of a run."),
 }
+_SPANS: dict[BuildStep, tuple[float, float]] = {
+    "venv": (0.0, 0.05),
+    "torch": (0.05, 0.7),
+    "libraries": (0.7, 0.9),
+    "check": (0.9, 1.0),
+}
+"""Where each step begins and ends in the whole, roughly as they take."""
 _HEADLINES: dict[EnvironmentState, tuple[str, str, str]] = {
     "missing": (
         "info",
@@ -255,6 +262,16 @@ def _progress_words(progress: EnvironmentProgress) -> tuple[str, str, float | No
         return noted("Unpacking"), amount, share
     speed = f", {words.size(progress.bytes_per_s)} a second" if progress.bytes_per_s else ""
     return f"Downloading {progress.package}{speed}", amount, share
+
+
+def share_built(view: EnvironmentView) -> float | None:
+    """Return how much of the environment is there, 0 to 1, while it is being built; else None."""
+    if view.phase != "running" or not view.is_building:
+        return None
+    if view.progress is None:
+        return 0.0
+    begin, end = _SPANS[view.progress.step]
+    return begin + (end - begin) * (_progress_words(view.progress)[2] or 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,8 +32,9 @@ Microsoft Visual Studio, shipped unchanged under Microsoft's terms for it.
 
 uv is used under the Apache License 2.0 or the MIT License. Python is used under the PSF License, see LICENSE.txt in the
 folder python. PyTorch and the libraries of the training environment, FFmpeg among them, are not in here: they are
-fetched when you ask for them, and bring their licences along. So is Musubi Tuner; where the folder engine has it, it is
-used under the Apache License 2.0, whose text is in the archive.
+fetched when you ask for them, and bring their licences along. So is Musubi Tuner. Where the folder engine has it, it is
+used under the Apache License 2.0, but for two of its folders, which are under licences of Tencent:
+python\\Lib\\site-packages\\diffusionforce\\shipped\\vendor\\musubi-tuner\\NOTICE.md names them.
 """
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from installer import inputs, launcher, notices, pruning, source
+from installer import engine, inputs, launcher, notices, pruning, source
 from installer.problems import BuildError
 from installer.unpacking import read_member, unpack_python, unpack_runtime, unpack_wheel
 
@@ -56,7 +56,13 @@ def assemble(given: Ingredients, *, target: Path) -> None:
     shutil.copy(launcher.SOURCES / "diffusionforce.cmd", target)
     if given.engine is not None:
         (target / "engine").mkdir()
-        shutil.copy(given.engine, target / "engine" / "musubi-tuner.zip")
+        engine.pack(
+            given.engine,
+            manifest=given.source / engine.MANIFEST,
+            scratch=given.scratch / "engine",
+            target=target / "engine" / "musubi-tuner.zip",
+            date_s=given.date_s,
+        )
     for name in ("LICENSE", "NOTICE"):
         shutil.copy(given.source / name, target / f"{name}.txt")
     notices.write(site_packages=site_packages, target=target / "licences", version=given.version)

@@ -240,11 +240,41 @@ def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_
     live = live_page(window)
     assert live.tiles.seen.value.text() == "600"
     assert live.tiles.held_out.context.text() == "37 % below the start"
+    assert live.tiles.rate.value.text() == "0.002"
+    assert live.tiles.rate.context.text() == "constant"
     assert [card.accessibleName().split(":")[0] for card in live._device_cards] == [
         "GPU 0 RTX 4070 Ti SUPER",
         "GPU 1 RTX 3060",
     ]
     assert "Smoothed loss" in live.loss.chart.accessibleDescription()
+
+
+def test_the_log_is_searched_with_the_keyboard(window: Window, qtbot: QtBot, tmp_path: Path):
+    window.open_run(recorded.run_folder(tmp_path / "run", end="done").root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    live = live_page(window)
+    qtbot.waitUntil(lambda: "held-out loss" in live.log._view.toPlainText(), timeout=WAIT_MS)
+    view, search = live.log._view, live.log.search
+    window.setFocus()
+    qtbot.keyClick(window, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert search.line.hasFocus() and not search.before.isVisible()
+    qtbot.keyClicks(search.line, "HELD-out")
+    number = view.toPlainText().count("held-out")
+    assert number > 1 and search.found.text() == f"{number} of {number}", "the newest is found first"
+    newest = view.textCursor().position()
+    qtbot.keyClick(search.line, Qt.Key.Key_Return)
+    assert search.found.text() == f"{number - 1} of {number}"
+    assert view.textCursor().position() < newest
+    qtbot.keyClick(search.line, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert view.textCursor().position() == newest
+    live.session.model.write_log("held-out once more")
+    live.refresh()
+    assert search.found.text() == f"{number} of {number + 1}"
+    assert view.textCursor().position() == newest, "what is logged meanwhile does not take the place away"
+    qtbot.keyClicks(search.line, " that is nowhere")
+    assert search.found.text() == "not there" and not search.before.isEnabled()
+    qtbot.keyClick(search.line, Qt.Key.Key_Escape)
+    assert not search.found.text() and not view.extraSelections()
 
 
 def test_a_folder_that_holds_no_run_is_said_in_a_banner(window: Window, tmp_path: Path):

@@ -56,6 +56,7 @@ SHAPES = {
     "folder": '<path d="M3 7a2 2 0 0 1 2-2h4l2.2 2.5H19a2 2 0 0 1 2 2V17a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2z"/>',
     "chev-right": '<path d="M9.5 6l6 6-6 6"/>',
     "chev-down": '<path d="M6 9.5l6 6 6-6"/>',
+    "chev-up": '<path d="M6 14.5l6-6 6 6"/>',
     "chev-left": '<path d="M14.5 6l-6 6 6 6"/>',
     "search": '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.2 5.2"/>',
     "plus": '<path d="M12 5v14M5 12h14"/>',

@@ -106,3 +106,11 @@ def test_one_thing_has_no_plural():
 )
 def test_sizes_are_exact_in_a_tool_tip_and_round_in_a_name(num_bytes: int, exact: str, whole: str):
     assert (words.exact_size(num_bytes), words.round_size(num_bytes)) == (exact, whole)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(1e-4, "0.0001"), (8.75312e-5, "0.0000875"), (0.0, "0"), (1.0, "1"), (300.0, "300"), (math.nan, "not a number")],
+)
+def test_small_numbers_have_three_digits_and_no_exponent(value: float, told: str):
+    assert words.small_number(value) == told

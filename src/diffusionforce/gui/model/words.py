@@ -65,6 +65,17 @@ def count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def small_number(value: float) -> str:
+    """Return a number with three digits that matter, and no exponent: `0.0001`, `0.0000875`."""
+    if not math.isfinite(value):
+        return "not a number"
+    if not value:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def percent(share: float) -> str:
     """Return a share from 0 to 1 as `42 %`."""
     return f"{share:.0%}".replace("%", " %")

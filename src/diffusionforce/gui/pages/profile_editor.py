@@ -11,12 +11,12 @@ from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import ShelfItem
 from diffusionforce.gui.pages.page import Header
 from diffusionforce.gui.pages.profile_form import NARROW_PX, ProfileForm
-from diffusionforce.gui.pages.profile_pane import SearchLine
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
 from diffusionforce.gui.widgets.labels import Elided, Icon
 from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Banner
+from diffusionforce.gui.widgets.search_line import SearchLine
 from diffusionforce.gui.widgets.setting_controls import REDO_KEYS, UNDO_KEYS
 from diffusionforce.job import with_absolute_weights
 

@@ -4,40 +4,18 @@ from collections.abc import Collection
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QMenu, QVBoxLayout
+from PySide6.QtWidgets import QButtonGroup, QFrame, QMenu, QVBoxLayout
 
 from diffusionforce.gui.model.language import key_names, tr
 from diffusionforce.gui.model.profile_shelf import ShelfItem
 from diffusionforce.gui.widgets.buttons import Button
-from diffusionforce.gui.widgets.labels import Icon, Label
+from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.list_item import ListItem
+from diffusionforce.gui.widgets.search_line import SearchLine
 
 LIST_PX, LIST_COMPACT_PX = 288, 232
 ENGINE_NOTES = {"pocket": "runs on any computer", "musubi": "needs a graphics card"}
-
-
-class SearchLine(QLineEdit):
-    """A line to search with; Escape empties it."""
-
-    def __init__(self, hint: str) -> None:
-        super().__init__()
-        self.setObjectName("search")
-        self.setPlaceholderText(hint)
-        self.setAccessibleName(hint)
-        self.setClearButtonEnabled(False)
-        self.setFixedHeight(32)
-        icon = Icon("search", "text3", 15)
-        icon.setParent(self)
-        icon.move(11, 9)
-        icon.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Empty the line with Escape."""
-        if event.key() == Qt.Key.Key_Escape and self.text():
-            self.clear()
-            return
-        super().keyPressEvent(event)
 
 
 class ProfilePane(QFrame):

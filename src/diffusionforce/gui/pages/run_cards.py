@@ -15,6 +15,7 @@ from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import row
 from diffusionforce.gui.widgets.line_chart import ChartData, LineChart
+from diffusionforce.gui.widgets.log_search import LogSearch
 from diffusionforce.gui.widgets.log_view import LogView
 from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.gui.widgets.swatch import Swatch
@@ -103,6 +104,8 @@ class LogCard(Card):
         copy.clicked.connect(self._copy)
         show = Button("Open file", "external", kind="ghost", size="small")
         show.clicked.connect(self.file_asked)
+        self.search = LogSearch(self._view)
+        self.header.addWidget(self.search)
         self.header.addWidget(copy)
         self.header.addWidget(show)
         self.add((self._view, 1))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import again, measured
@@ -70,6 +70,7 @@ class RunLivePage(Page):
         notice.run_asked.connect(self.run_asked)
         notice.log_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.loss.due.connect(self.refresh)
+        QShortcut(QKeySequence("Ctrl+F"), self).activated.connect(self.log.search.start)
         self.log.file_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.previews.gallery_asked.connect(self.gallery_asked)
         self.measured.rebalance_asked.connect(self._rebalance)

@@ -16,19 +16,20 @@ _VERDICTS = {
 
 
 class RunTiles(QWidget):
-    """Loss, held-out loss, step time, pictures seen."""
+    """Loss, held-out loss, learning rate, step time, pictures seen."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("clear")
         self.loss = Tile(f"Loss, last {TILE_STEPS} steps")
         self.held_out = Tile("Held-out loss")
+        self.rate = Tile("Learning rate")
         self.step_time = Tile("Step time")
         self.seen = Tile("Pictures seen")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
-        for tile in (self.loss, self.held_out, self.step_time, self.seen):
+        for tile in (self.loss, self.held_out, self.rate, self.step_time, self.seen):
             layout.addWidget(tile, 1)
 
     def show_model(self, model: RunModel, *, compact: bool) -> None:
@@ -40,6 +41,8 @@ class RunTiles(QWidget):
         value = losses.held_out[-1][1] if losses.held_out else None
         context, tone = self._held_out_context(model, compact=compact)
         self.held_out.show_value(words.loss(value), context=context, tone=tone)
+        rate = model.last_step.learning_rate if model.last_step is not None else None
+        self.rate.show_value("–" if rate is None else words.small_number(rate), context=self._rate_context(model))
         seconds = model.step_s
         total = f"{words.duration(model.training_s)} of training" if model.training_s else "after the first step"
         if model.planned is not None and model.planned.step_s is not None:
@@ -66,6 +69,16 @@ class RunTiles(QWidget):
             change = f"{words.percent(abs(fall))} {'below' if fall >= 0 else 'above'} the start"
             text = f"{text}, {change}" if losses.verdict and model.outcome is None else change
         return text, tone
+
+    @staticmethod
+    def _rate_context(model: RunModel) -> str:
+        if model.job is None:
+            return ""
+        training = model.job.profile.training
+        full = words.small_number(training.learning_rate)
+        if model.step < training.warmup_steps:
+            return f"rising to {full}"
+        return "constant" if training.schedule == "constant" else f"falling from {full}"
 
     @staticmethod
     def _seen_context(model: RunModel) -> str:

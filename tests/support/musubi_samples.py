@@ -16,6 +16,7 @@ from PIL import Image
 from tests.support.musubi_families import randn, without_zeros
 
 Said = dict[str, Any]
+TEXTS = ("a cat", "a black dog")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +158,26 @@ def _twice(make: Callable[[int], Said]) -> Callable[[int], Said]:
     return said
 
 
+def _from_picture(seed: int) -> Said:
+    """A clip that begins with a picture."""
+    return {**_WAN.said(seed), "clip_embeds": randn(1, 257, 1280, seed=seed), "image_path": _picture()}
+
+
+def _with_control(samples: "TinySamples") -> "TinySamples":
+    """The same from a control picture, in the second of the two samples."""
+
+    def said(length: int) -> Said:
+        return {**samples.said(length), **({"control_image_path": [_picture()]} if length > len(TEXTS[0]) else {})}
+
+    return replace(samples, said=said)
+
+
+def _edit(length: int) -> Said:
+    picture = randn(1, 3, 64, 64, seed=length).clamp(-1, 1)
+    said = _twice(lambda seed: {"vl_embed": randn(1, 6, 48, seed=seed)})(length)
+    return {**said, "control_image_path": ["read.png"], "control_image_tensors": [picture]}
+
+
 def _mask(length: int) -> torch.Tensor:
     return torch.ones(1, length, dtype=torch.bool)
 
@@ -178,16 +199,21 @@ _KANDINSKY = TinySamples(
 SAMPLES: dict[str, TinySamples] = {
     "wan21": _WAN,
     "wan22": _WAN,
-    "klein": TinySamples(
-        said=_twice(lambda seed: {"ctx_vec": randn(1, 16, 48, seed=seed)}),
-        loader="flux_2.flux2_utils:load_ae",
-        autoencoder=_flux2,
+    "wan21-i2v": replace(_WAN, said=_from_picture),
+    "wan22-i2v": replace(_WAN, said=_from_picture),
+    "klein": _with_control(
+        TinySamples(
+            said=_twice(lambda seed: {"ctx_vec": randn(1, 16, 48, seed=seed)}),
+            loader="flux_2.flux2_utils:load_ae",
+            autoencoder=_flux2,
+        )
     ),
     "qwen": TinySamples(
         said=_twice(lambda seed: {"vl_embed": randn(1, 6, 48, seed=seed)}),
         loader=_QWEN_LOADER,
         autoencoder=_qwen_image,
     ),
+    "qwen-edit": TinySamples(said=_edit, loader=_QWEN_LOADER, autoencoder=_qwen_image),
     "krea2": TinySamples(
         said=_twice(lambda seed: {"krea2_vl_embed": randn(6, 2, 48, seed=seed)}),
         loader=_QWEN_LOADER,
@@ -198,10 +224,12 @@ SAMPLES: dict[str, TinySamples] = {
         loader="zimage.zimage_autoencoder:load_autoencoder_kl",
         autoencoder=_z_image,
     ),
-    "kontext": TinySamples(
-        said=lambda seed: {"t5_vec": randn(1, 8, 48, seed=seed), "clip_l_pooler": randn(1, 32, seed=seed)},
-        loader="flux.flux_utils:load_ae",
-        autoencoder=_flux,
+    "kontext": _with_control(
+        TinySamples(
+            said=lambda seed: {"t5_vec": randn(1, 8, 48, seed=seed), "clip_l_pooler": randn(1, 32, seed=seed)},
+            loader="flux.flux_utils:load_ae",
+            autoencoder=_flux,
+        )
     ),
     "hunyuan": TinySamples(
         said=lambda seed: {
@@ -271,7 +299,6 @@ SAMPLES: dict[str, TinySamples] = {
 
 def prompts(samples: TinySamples) -> list[Said]:
     """Two prompts, as the trainers read them from a file."""
-    texts = ("a cat", "a black dog")
     return [
         {
             "enum": index,
@@ -283,7 +310,7 @@ def prompts(samples: TinySamples) -> list[Said]:
             "seed": 40 + index,
             **samples.said(len(text)),
         }
-        for index, text in enumerate(texts)
+        for index, text in enumerate(TEXTS)
     ]
 
 

@@ -7,9 +7,10 @@ import torch
 
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
-from diffusionforce.pipeline.nesting import map_tensors
+from diffusionforce.pipeline.nesting import list_tensors, map_tensors
 
-_CALLS = ("decode", "encode", "decode_to_pixels", "encode_pixels_to_latents", "decoder")
+_ENCODES = ("encode", "encode_pixels_to_latents")
+_DECODES = ("decode", "decode_to_pixels", "decoder")
 """What trainers call; that of Ideogram 4 calls a part of it."""
 
 
@@ -29,6 +30,9 @@ class Autoencoder(EngineTrainer):
 class SettledAutoencoder:
     """An autoencoder that rests in RAM and works on one device, to which it brings what it is given.
 
+    Latents go back to where their pixels were, because trainers put them beside others there. Decoded pixels stay: they
+    are large, and go to RAM from here.
+
     Args:
         inner: The engine's; not all families' are modules.
         device: Where it works.
@@ -47,7 +51,16 @@ class SettledAutoencoder:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
-        return self._brought(found) if name in _CALLS else found
+        if name in _ENCODES:
+            return self._returned(self._brought(found))
+        return self._brought(found) if name in _DECODES else found
+
+    def _returned(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            device = list_tensors((args, kwargs))[0].device
+            return map_tensors(function(*args, **kwargs), lambda tensor: tensor.to(device))
+
+        return call
 
     def _brought(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

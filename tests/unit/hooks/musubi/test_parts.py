@@ -208,6 +208,20 @@ def test_a_part_that_is_called_by_itself_comes_to_the_device_as_well(monkeypatch
         assert vae.decoder(torch.zeros(1, 4).to(virtual_device(0))).device == virtual_device(1)
 
 
+class Encodes(Decodes):
+    def encode(self, pixels: list[torch.Tensor]) -> list[torch.Tensor]:
+        return [self.decoder(one) for one in pixels]
+
+
+def test_latents_go_back_to_where_their_picture_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Symptom: a sample from a picture put its latents, still on the autoencoder's device, beside others on the first.
+    monkeypatch.setattr("torch.__future__._swap_module_params_on_conversion", True)
+    with VirtualDevices():
+        vae = SettledAutoencoder(Encodes(torch.float32), virtual_device(1), torch.float32)
+        (latents,) = vae.encode([torch.zeros(1, 4).to(virtual_device(0))])
+        assert latents.device == virtual_device(0)
+
+
 def test_kandinsky_is_not_decoded_in_float16() -> None:
     class Loads:
         def load_vae(self, args: Any, vae_dtype: Any, vae_path: str) -> None: ...

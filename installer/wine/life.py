@@ -8,50 +8,29 @@ should be.
 import argparse
 import json
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from installer import nsis, offline
 from installer.places import DIST, WORK, version
 from installer.problems import BuildError
 from installer.unpacking import unpack_zip
-from installer.wine.prefix import USER, Ended, Prefix
+from installer.wine import wizards
+from installer.wine.check import (
+    UNINSTALL_KEY,
+    Check,
+    close_window,
+    expect_refusal,
+    run_python,
+    wait_for,
+    window_ids,
+    windows_path,
+)
+from installer.wine.media import NEXT_VERSION, further_setups, place_medium
+from installer.wine.prefix import USER, Prefix
 
-UNINSTALL_KEY = "Software\\Microsoft\\Windows\\CurrentVersion\\Uninstall\\DiffusionForce"
-NEXT_VERSION = "99.0.0"
 REFUSED_RUNNING, REFUSED_SPACE = 5, 4
-
-
-@dataclass(kw_only=True)
-class Check:
-    """What the steps share."""
-
-    prefix: Prefix
-    setup: Path
-    upgrade: Path
-    too_large: Path
-    portable: Path
-    out: Path
-    num_steps: int
-    num_prompts: int
-    lines: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-    def say(self, text: str) -> None:
-        """Print and keep a line."""
-        self.lines.append(text)
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
-
-    def expect(self, is_so: bool, text: str) -> None:
-        """Print what was looked at, and keep it as a problem when it is not so."""
-        self.say(f"   {'ok  ' if is_so else 'FAIL'}  {text}")
-        if not is_so:
-            self.problems.append(text)
 
 
 def install(check: Check) -> None:
@@ -106,18 +85,6 @@ def start(check: Check) -> None:
     close_window(check, process)
 
 
-def close_window(check: Check, process: subprocess.Popen[str]) -> None:
-    """Ask the window to close."""
-    check.prefix.run("taskkill", "/IM", "pythonw.exe")
-    closed = wait_for(lambda: process.poll() is not None, limit_s=30)
-    check.expect(closed, f"it closes when asked to, and the launcher ends with code {process.poll()}")
-
-
-def expect_refusal(check: Check, what: str, ended: Ended, code: int) -> None:
-    """Expect that a program refuses with a code."""
-    check.expect(ended.code == code, f"{what} is refused: code {ended.code}, {ended.seconds:.1f} s")
-
-
 def refuse_small_disk(check: Check) -> None:
     """Ask for more space than there is."""
     stamp = (check.prefix.program_folder / "build.json").read_bytes()
@@ -160,6 +127,24 @@ def train_in_window(check: Check) -> None:
     )
     for sample in samples[-2:]:
         shutil.copy(sample, check.out / f"sample-{sample.name}")
+
+
+def open_clip(check: Check) -> None:
+    """Open a clip in the Python of the window, which has no decoder of its own."""
+    script = Path(__file__).with_name("open_clip.py")
+    ended = run_python(check, str(script), "C:\\pictures\\clip.mp4")
+    check.expect(ended.code == 0 and "\\cache\\decoder\\" in ended.text, f"a clip is opened: {ended.text.strip()}")
+
+
+def install_engine(check: Check) -> None:
+    """Bring the engine from the archive in the program's folder, where one was shipped."""
+    if not (check.prefix.program_folder / "engine" / "musubi-tuner.zip").is_file():
+        check.say("   not tried: this build ships no engine")
+        return
+    for action in ("install", "verify"):
+        ended = run_python(check, "-m", "diffusionforce.cli", "engine", action, limit_s=400)
+        words = " ".join(ended.text.split())
+        check.expect(ended.code == 0, f"engine {action}: code {ended.code}, {ended.seconds:.0f} s; {words[-160:]}")
 
 
 def self_test(check: Check) -> None:
@@ -259,71 +244,17 @@ STEPS: tuple[tuple[str, Callable[[Check], None]], ...] = (
     ("small disk", refuse_small_disk),
     ("command line", use_command_line),
     ("train in the window", train_in_window),
+    ("clip", open_clip),
+    ("engine", install_engine),
     ("self-test", self_test),
     ("upgrade", upgrade),
     ("repair", repair),
     ("message", say_what_is_missing),
     ("portable", run_portable),
     ("uninstall", uninstall),
+    ("install by the wizard", wizards.install),
+    ("uninstall with the environment", wizards.uninstall),
 )
-
-
-def run_python(check: Check, *arguments: str, limit_s: float = 180) -> Ended:
-    """Run the installed Python as the program's own processes are."""
-    python = check.prefix.program_folder / "python" / "python.exe"
-    return check.prefix.run(python, "-I", "-X", "utf8", *arguments, limit_s=limit_s)
-
-
-def wait_for(is_so: Callable[[], bool], *, limit_s: float) -> bool:
-    """Wait until something is so, and return whether it came to be."""
-    until_s = time.monotonic() + limit_s
-    while not is_so():
-        if time.monotonic() > until_s:
-            return False
-        time.sleep(0.3)
-    return True
-
-
-def window_ids(prefix: Prefix) -> list[str]:
-    """Return the windows of the program on the screen."""
-
-    command = ["xdotool", "search", "--onlyvisible", "--name", "DiffusionForce"]
-    return subprocess.run(command, env=prefix.variables, capture_output=True, text=True, check=False).stdout.split()
-
-
-def windows_path(prefix: Prefix, path: Path) -> str:
-    r"""Return how Windows calls a file of its drive, `C:\...`."""
-    return "C:\\" + str(path.relative_to(prefix.drive_c)).replace("/", "\\")
-
-
-def further_setups(payload: Path, *, folder: Path) -> tuple[Path, Path]:
-    """Make set-up programs that a release does not have: a later version, and one that wants more than a disk has.
-
-    Args:
-        payload: Of the build that is checked.
-        folder: Where they come to.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    small = folder / "small"
-    shutil.rmtree(small, ignore_errors=True)
-    small.mkdir()
-    shutil.copy(payload / "DiffusionForce.exe", small)
-    made: list[Path] = []
-    for name, version_given, what, size_kb in (
-        ("later", NEXT_VERSION, payload, None),
-        ("huge", version(), small, 2_000_000_000),
-    ):
-        given = nsis.Setup(
-            payload=what,
-            art=payload.parent / "art",
-            version=version_given,
-            date_s=0,
-            compression="zlib",
-            scratch=folder / name,
-            size_kb=size_kb,
-        )
-        made.append(nsis.build(given, target=folder / f"{name}-setup.exe"))
-    return made[0], made[1]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -342,7 +273,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         # Set up from a folder with wheels beside it, as the offline zip is unpacked.
         medium = WORK / "medium"
-        place_medium(options.dist / f"{name}-setup.exe", folder=medium)
+        parts = place_medium(options.dist / f"{name}-setup.exe", folder=medium)
         later, huge = further_setups(WORK / "first" / "payload", folder=WORK / "further")
         check = Check(
             prefix=prefix,
@@ -354,23 +285,14 @@ def main(arguments: Sequence[str]) -> int:
             num_steps=options.steps,
             num_prompts=options.prompts,
         )
+        for part in parts:
+            check.say(f"packed for computers without a network: {part.name}, {part.stat().st_size:,} bytes")
         return go_through(check, only=frozenset(filter(None, options.only.split(","))))
     except BuildError as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
     finally:
         prefix.close()
-
-
-def place_medium(setup: Path, *, folder: Path) -> None:
-    """Make the folder that a user without a network would unpack: the set-up program and the wheels beside it."""
-    if not setup.is_file():
-        raise BuildError(f"{setup} is not there. Build it first: python3 installer/build.py")
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "wheels").mkdir(parents=True)
-    shutil.copy(setup, folder)
-    for wheel in offline.fetch(WORK / "wheels" / "cpu", torch_index=""):
-        (folder / "wheels" / wheel.name).hardlink_to(wheel)
 
 
 def go_through(check: Check, *, only: frozenset[str]) -> int:

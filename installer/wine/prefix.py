@@ -176,6 +176,15 @@ class Prefix:
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["import", "-window", "root", str(path)], env=self.variables, check=True, timeout=30)
 
+    def press(self, key: str) -> None:
+        """Press a key, by the name that X has for it."""
+        subprocess.run(["xdotool", "key", key], env=self.variables, check=True, timeout=30)
+
+    def click(self, window: str, *, x_px: int, y_px: int) -> None:
+        """Click into a window, counted from its upper left corner."""
+        place = ["mousemove", "--window", window, str(x_px), str(y_px)]
+        subprocess.run(["xdotool", *place, "click", "1"], env=self.variables, check=True, timeout=30)
+
     def find(self, name: str) -> list[Path]:
         """Return the files of a name in the user's folders and on the desktop, each once."""
         return sorted({path.resolve() for path in self._walk((self.user_folder, self.home)) if path.name == name})

@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TextIO, cast
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 
 def make_streams_fit() -> None:
     """Give standard streams that our caller closed a place to go, and let no character stop what is written."""
@@ -63,6 +60,10 @@ def waiting(words: str) -> Iterator[None]:
     Args:
         words: What is being done.
     """
+    # Loaded late: the window starts through this module, and draws nothing in a terminal.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

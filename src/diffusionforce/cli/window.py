@@ -38,6 +38,7 @@ def _open_window(options: argparse.Namespace) -> int:
         )
     try:
         # By name, because every other command must start without Qt.
+        loaded("diffusionforce.gui.feature_scan").switch_off()
         window = loaded("diffusionforce.gui.app")
     except ImportError as error:
         raise WindowError(

@@ -47,9 +47,13 @@ class RigWatch(QObject):
     def start(self) -> None:
         """Look at the machine, without asking PyTorch, and start reading."""
         psutil.cpu_percent()
-        QTimer.singleShot(FIRST_READ_MS, self, lambda: self.examine(ask_torch=False))
         self._timer.start()
-        QTimer.singleShot(FIRST_READ_MS, self, self._read)
+        # The first picture of the window comes first, so the wait begins with the event loop.
+        QTimer.singleShot(0, self, lambda: QTimer.singleShot(FIRST_READ_MS, self, self._look))
+
+    def _look(self) -> None:
+        self.examine(ask_torch=False)
+        self._read()
 
     def examine(self, *, ask_torch: bool) -> None:
         """Look at the machine in full; PyTorch is asked in a process of its own, which takes seconds."""

@@ -40,7 +40,7 @@ class Section(BaseModel):
     A value of another type is an error too: `steps = "5"` or `steps = true` is a slip that a guess would hide.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 
 
 class ModelSettings(Section):

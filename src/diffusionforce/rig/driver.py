@@ -7,12 +7,7 @@ value that the driver refuses (`NVMLError`) becomes None as well, so that one od
 from collections.abc import Callable
 from typing import Any
 
-import pynvml  # pyright: ignore[reportMissingTypeStubs]
-
 from diffusionforce.rig.cards import Card, CardProcess, Reading
-
-# pynvml carries no types; everything that comes out of it is checked or converted below.
-_PYNVML: Any = pynvml
 
 
 class Driver:
@@ -122,20 +117,29 @@ class Driver:
             return None
 
 
-def open_driver(library: Any = _PYNVML) -> Driver | None:
+def open_driver(library: Any = None) -> Driver | None:
     """Connect to the NVIDIA driver.
 
     Args:
-        library: The module `pynvml`, or a stand-in with the same functions.
+        library: A stand-in for the module `pynvml`, with the same functions; None takes the module.
 
     Returns:
         The connection, or None on a machine without a working NVIDIA driver.
     """
+    library = _pynvml() if library is None else library
     try:
         library.nvmlInit()
         return Driver(library)
     except library.NVMLError:
         return None
+
+
+def _pynvml() -> Any:
+    """Return the library, which carries no types: everything that comes out of it is checked or converted above."""
+    # Loaded late, on the thread that asks the driver: the window does so only after its first picture.
+    import pynvml  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
+
+    return pynvml
 
 
 def _text(value: Any) -> str:

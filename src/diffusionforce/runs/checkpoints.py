@@ -34,7 +34,7 @@ _NOUGHTS = "0" * 64
 class CheckpointFile(BaseModel):
     """One file of a checkpoint."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     size_bytes: int = Field(ge=0)
     sha256: str
@@ -53,7 +53,7 @@ class CheckpointManifest(BaseModel):
         sha256: Of the manifest itself, with noughts in this place.
     """
 
-    model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings")
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="strings", defer_build=True)
 
     schema_version: Literal[1] = 1
     engine: str

@@ -14,7 +14,7 @@ MAX_NAME, MAX_NOTES = 80, 4000
 class RunLabel(BaseModel):
     """What a run is called, and what its owner wants to remember of it; both may be empty."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     name: str = Field(default="", max_length=MAX_NAME)
     notes: str = Field(default="", max_length=MAX_NOTES)

@@ -14,7 +14,7 @@ def utc_now() -> str:
 class RunHeldOut(BaseModel):
     """Loss on the held-out pictures at step 0 and at the last measurement; None where it was not measured."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     before: float | None = None
     after: float | None = None
@@ -34,7 +34,7 @@ class RunHeldOut(BaseModel):
 class RunDevice(BaseModel):
     """One device at the fullest moment of the run's steps: what was forecast, and what it held."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     device: str
     label: str
@@ -45,7 +45,7 @@ class RunDevice(BaseModel):
 class RunComparison(BaseModel):
     """The forecast of a run against what its steps took."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     devices: tuple[RunDevice, ...] = ()
     planned_s: float | None = None
@@ -68,7 +68,7 @@ class RunState(BaseModel):
         sentence: How the run ended, in words; empty while it runs and when it simply finished.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     schema_version: Literal[1] = 1
     state: Literal["running", "done", "stopped", "failed", "crashed"]

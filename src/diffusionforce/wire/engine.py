@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from diffusionforce.wire.messages import Failed, Record
+from diffusionforce.wire.messages import LATER, Failed, Record
 
 
 class EngineTerms(Record):
@@ -60,7 +60,7 @@ class EngineStatus(Record):
 
 
 EngineRecord = EngineProgress | EngineStatus | Failed
-_adapter: TypeAdapter[EngineRecord] = TypeAdapter(Annotated[EngineRecord, Field(discriminator="kind")])
+_adapter: TypeAdapter[EngineRecord] = TypeAdapter(Annotated[EngineRecord, Field(discriminator="kind")], config=LATER)
 
 
 def read_engine_record(line: bytes | str) -> EngineRecord:

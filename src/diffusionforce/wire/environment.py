@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from diffusionforce.wire.messages import Failed, Record
+from diffusionforce.wire.messages import LATER, Failed, Record
 
 BuildStep = Literal["venv", "torch", "libraries", "check"]
 BUILD_STEPS: tuple[BuildStep, ...] = ("venv", "torch", "libraries", "check")
@@ -78,7 +78,9 @@ class EnvironmentStatus(Record):
 
 
 EnvironmentRecord = EnvironmentPlan | EnvironmentProgress | EnvironmentLine | EnvironmentStatus | Failed
-_adapter: TypeAdapter[EnvironmentRecord] = TypeAdapter(Annotated[EnvironmentRecord, Field(discriminator="kind")])
+_adapter: TypeAdapter[EnvironmentRecord] = TypeAdapter(
+    Annotated[EnvironmentRecord, Field(discriminator="kind")], config=LATER
+)
 
 
 def read_environment_record(line: bytes | str) -> EnvironmentRecord:

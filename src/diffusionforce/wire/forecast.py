@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from diffusionforce.wire.messages import Failed, JobChange, Record
+from diffusionforce.wire.messages import LATER, Failed, JobChange, Record
 
 Phase = Literal["caching", "training", "sampling"]
 
@@ -166,7 +166,9 @@ class Forecast(Record):
 
 
 _adapter = TypeAdapter(Forecast)
-_answers: TypeAdapter[Forecast | Failed] = TypeAdapter(Annotated[Forecast | Failed, Field(discriminator="kind")])
+_answers: TypeAdapter[Forecast | Failed] = TypeAdapter(
+    Annotated[Forecast | Failed, Field(discriminator="kind")], config=LATER
+)
 
 
 def read_forecast(text: str) -> Forecast:

@@ -15,6 +15,9 @@ from diffusionforce.wire.text import to_json
 
 PROTOCOL_VERSION = 1
 
+LATER = ConfigDict(defer_build=True)
+"""For an adapter that many load and few use, like the window at its start: built when first used, not when loaded."""
+
 
 MAX_STEPS, MAX_PROMPTS = 10_000_000, 1024
 """More than any run has: readers make lists of them, which a damaged number must not make endless."""
@@ -26,7 +29,8 @@ class Record(BaseModel):
     """Base of all messages; unknown fields from a newer trainer are ignored."""
 
     # JSON has no NaN; as a string every JSON reader takes the line, and ours reads it back as the number.
-    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings")
+    # Checking is built when first needed, which is most of what loading the models would take: see `LATER`.
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings", defer_build=True)
 
 
 class Hello(Record):
@@ -296,7 +300,7 @@ class Command(Record):
     prompts: tuple[str, ...] | None = None
 
 
-_MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")])
+_MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="kind")], config=LATER)
 KINDS = frozenset(kind.model_fields["kind"].default for kind in Message.__args__)
 
 

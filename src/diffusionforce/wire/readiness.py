@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from diffusionforce.wire.messages import Failed, Record
+from diffusionforce.wire.messages import LATER, Failed, Record
 
 Lack = Literal["", "engine", "card", "libraries", "terms", "files", "settings", "state"]
 
@@ -27,7 +27,9 @@ class Readiness(Record):
     """What `models` commands call the model: the profile, or its family where the profile is a file elsewhere."""
 
 
-_adapter: TypeAdapter[Readiness | Failed] = TypeAdapter(Annotated[Readiness | Failed, Field(discriminator="kind")])
+_adapter: TypeAdapter[Readiness | Failed] = TypeAdapter(
+    Annotated[Readiness | Failed, Field(discriminator="kind")], config=LATER
+)
 
 
 def read_readiness(line: bytes | str) -> Readiness | Failed:

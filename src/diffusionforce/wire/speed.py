@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from diffusionforce.wire.messages import Failed, Record
+from diffusionforce.wire.messages import LATER, Failed, Record
 
 
 class SpeedProgress(Record):
@@ -49,7 +49,7 @@ class SpeedTest(Record):
 
 
 SpeedRecord = SpeedProgress | SpeedTest | Failed
-_adapter: TypeAdapter[SpeedRecord] = TypeAdapter(Annotated[SpeedRecord, Field(discriminator="kind")])
+_adapter: TypeAdapter[SpeedRecord] = TypeAdapter(Annotated[SpeedRecord, Field(discriminator="kind")], config=LATER)
 
 
 def read_speed_record(line: bytes | str) -> SpeedRecord:

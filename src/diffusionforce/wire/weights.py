@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from diffusionforce.wire.engine import EngineTerms
-from diffusionforce.wire.messages import Failed, Record
+from diffusionforce.wire.messages import LATER, Failed, Record
 
 
 class ModelFile(Record):
@@ -133,7 +133,7 @@ class LoraInfo(Record):
 
 
 WeightsRecord = Models | DownloadProgress | EngineOptions | Chosen | LoraInfo | Failed
-_adapter: TypeAdapter[WeightsRecord] = TypeAdapter(Annotated[WeightsRecord, Field(discriminator="kind")])
+_adapter: TypeAdapter[WeightsRecord] = TypeAdapter(Annotated[WeightsRecord, Field(discriminator="kind")], config=LATER)
 
 
 def read_weights_record(line: bytes | str) -> WeightsRecord:

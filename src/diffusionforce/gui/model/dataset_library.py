@@ -22,7 +22,7 @@ MAX_ENTRIES = 200
 class Entry(BaseModel):
     """One dataset of the user's, with what its last check said."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     choice: str
     """Path of the folder, or of the set."""
@@ -55,7 +55,7 @@ class Entry(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     entries: list[Entry] = []
 

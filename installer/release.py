@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from installer import archives, artwork, binaries, inputs, listing, nsis, offline, payload, signatures, source
+from installer import archives, artwork, binaries, inputs, launcher, listing, nsis, offline, payload, signatures, source
 from installer.places import DIST, WORK, version
 from installer.problems import BuildError
 
@@ -89,8 +89,10 @@ def build(options: Options, *, revision: str, scratch: Path, out: Path) -> list[
     for words, count in listing.signers(signed).items():
         say(f"  {count} binaries {words}")
     if options.sign:
-        _sign(folder / "DiffusionForce.exe", command=options.sign)
+        program = folder / launcher.NAME
+        sign(program, command=options.sign)
         payload.level(folder, date_s=date_s)
+        signed[launcher.NAME] = signatures.read_signature(program.read_bytes())
     name = f"DiffusionForce-{options.version}"
     setup = nsis.Setup(
         payload=folder,
@@ -137,7 +139,16 @@ def _since(started_s: float) -> str:
     return f"{time.monotonic() - started_s:.0f} s"
 
 
-def _sign(program: Path, *, command: str) -> None:
+def sign(program: Path, *, command: str) -> None:
+    """Sign a program in its place.
+
+    Args:
+        program: The file.
+        command: What signs, with `%1` where the file comes.
+
+    Raises:
+        BuildError: It does not succeed.
+    """
     done = subprocess.run([part.replace("%1", str(program)) for part in shlex.split(command)], check=False)
     if done.returncode != 0:
         raise BuildError("The command that signs did not succeed.")

@@ -26,11 +26,11 @@ from tests.support.musubi_samples import SAMPLES, KandinskyEncoder, put_in_place
 from tests.support.virtual_devices import MadeOfLists, VirtualDevices, crossings
 
 from diffusionforce.engines.musubi import open_engine
-from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, StepReport, interleaved_order
+from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, StepReport, interleaved_order, turns_order
 from diffusionforce.hooks.musubi.catalogue import hooks_for
 from diffusionforce.pipeline.aside import drop_locals
-from diffusionforce.pipeline.placement import Placement, even_placement
-from diffusionforce.pipeline.schedule.generators import Costs, Op, turns
+from diffusionforce.pipeline.placement import even_placement
+from diffusionforce.pipeline.portions import Portions
 from diffusionforce.pipeline.shortage import Shortage
 
 RANK = 4
@@ -49,6 +49,7 @@ class Notes:
     timelines: int = 0
     short_of_memory: int = 0
     """How often a step that runs out of memory is taken again."""
+    take_less: Callable[[], object] = lambda: None
     _step: int = 0
 
     def take_save_request(self) -> bool:
@@ -67,6 +68,7 @@ class Notes:
         """Take a step again that ran out of memory as often as a test wants."""
         self.short_of_memory -= 1
         self.events.append(f"short {self._step + 1}")
+        self.take_less()
         drop_locals(error)
         return self.short_of_memory >= 0
 
@@ -288,15 +290,10 @@ def two_devices(num_blocks: int, *, virtual: bool, chunks: int = 1, pieces: int 
         block_lists=(),
         listener=Notes(),
         samples_dir=Path(),
-        num_pieces=pieces,
+        portions=Portions(batch_size=pieces, num_pieces=pieces, overlap=True),
         order=order or interleaved_order,
         contexts=(VirtualDevices, MadeOfLists) if virtual else (),
     )
-
-
-def turns_order(placement: Placement, num_microbatches: int) -> Sequence[Op]:
-    """One micro-batch after the other."""
-    return turns(Costs.equal(placement.stage_of_chunk), num_microbatches=num_microbatches)
 
 
 def differences(one: Result, other: Result) -> dict[str, Any]:
@@ -441,15 +438,18 @@ def _left_on(model: Any, family: TinyFamily) -> int:
     return len(foreign) + sum(map(len, hooks))
 
 
-def failing_in_step(step: int, *, times: int) -> Callable[[type[Any]], type[Any]]:
-    """The engine's trainer, whose model runs out of memory in a step as often as that."""
-    left = [times]
+def failing_in_step(step: int, *, times: int, after: int = 0) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer, whose model runs out of memory in a step as often as that, after so many good calls."""
+    left, good = [times], [after]
 
     def change(trainer: type[Any]) -> type[Any]:
         class Failing(trainer):
             def call_dit(self, args: Any, accelerator: Any, transformer: Any, *rest: Any, **named: Any) -> Any:
                 result = super().call_dit(args, accelerator, transformer, *rest, **named)
                 if left[0] and self.assignment.listener._step + 1 == step:
+                    if good[0]:
+                        good[0] -= 1
+                        return result
                     left[0] -= 1
                     raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 1 has a total")
                 return result
@@ -460,19 +460,48 @@ def failing_in_step(step: int, *, times: int) -> Callable[[type[Any]], type[Any]
 
 
 def short_of_memory(name: str, folder: Path) -> dict[str, Any]:
-    """Train a family on two devices, undisturbed and with a step that runs out of memory twice."""
-    family = FAMILIES[name]
-    bench, options = Bench(family, folder), ("--max_train_steps", "3", "--network_dropout", "0.1")
+    """Train a family on two devices, undisturbed and with a step that runs out of memory, in several ways."""
+    bench, answer = Bench(FAMILIES[name], folder), dict[str, Any]()
+    dropout = ("--network_dropout", "0.1")
+    accumulated = (*dropout, "--gradient_accumulation_steps", "2")
+    answer["again"] = _short(bench, dropout, step=2, times=2)
+    # The first step of all shows the loss of its first batch, which is in the gradients when the second one fails.
+    answer["accumulated"] = _short(bench, accumulated, step=1, times=2, after=1, batch_size=1)
+    # What is taken in smaller pieces is what those pieces come to that were planned so.
+    answer["smaller"] = _short(bench, ("--max_train_steps", "1"), step=1, times=2, pieces=(2, 1))
+    return answer
+
+
+def _short(
+    bench: Bench,
+    options: Sequence[str],
+    *,
+    step: int,
+    times: int,
+    after: int = 0,
+    pieces: tuple[int, int] = (2, 2),
+    batch_size: int = 2,
+) -> dict[str, Any]:
+    """Train undisturbed and disturbed; `pieces` are those of both, and the second takes less if it has fewer."""
     results: list[Result] = []
-    for times in (0, 2):
-        assignment = two_devices(family.num_blocks, virtual=False, pieces=2)
-        assignment.block_lists = family.block_lists
-        assert isinstance(assignment.listener, Notes)
-        assignment.listener.short_of_memory = times
-        base = failing_in_step(2, times=times)
-        results.append(bench.train(base=base, assignment=assignment, options=options, batch_size=2))
+    cuts: list[int] = []
+    for failures, num_pieces in zip((0, times), pieces, strict=True):
+        assignment = two_devices(bench.family.num_blocks, virtual=False)
+        assignment.block_lists = bench.family.block_lists
+        assignment.portions = portions = Portions(batch_size=batch_size, num_pieces=num_pieces, overlap=True)
+        listener = assignment.listener
+        assert isinstance(listener, Notes)
+        listener.short_of_memory = failures
+        if num_pieces < pieces[0]:
+            listener.take_less = portions.take_less
+        base = failing_in_step(step, times=failures, after=after)
+        trained = bench.train(
+            base=base, assignment=assignment, options=("--max_train_steps", "3", *options), batch_size=batch_size
+        )
+        results.append(trained)
+        cuts.append(portions.num_pieces + portions.in_turn)
     undisturbed, disturbed = results
-    return differences(disturbed, undisturbed)
+    return differences(disturbed, undisturbed) | {"cuts": cuts}
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from diffusionforce.errors import DivergedError, UserError
 from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
 from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.pipeline.placement import Placement
+from diffusionforce.pipeline.portions import Portions
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.shortage import Shortage
 from diffusionforce.rig.shared_memory import watch_shared_memory
@@ -37,6 +38,7 @@ class Teller:
         report: Takes the records.
         controls: What the outside asks for.
         plan: The run's plan, if it has one.
+        portions: How much of a step is on the devices at once.
         sample_steps: Steps after which samples are made.
         num_steps: Of the run.
         write_prompts: Writes prompts into the file that the engine reads, and returns it.
@@ -51,6 +53,7 @@ class Teller:
         report: Report,
         controls: Controls,
         plan: RunPlan | None,
+        portions: Portions,
         sample_steps: frozenset[int],
         num_steps: int,
         write_prompts: Callable[[tuple[str, ...]], Path],
@@ -72,7 +75,7 @@ class Teller:
         self._meters = Meters.of(placement.devices)
         self._pass_s = 0.0
         self._checkpoints = checkpoints
-        self._pressure = Pressure(plan=plan, controls=controls, report=report)
+        self._pressure = Pressure(plan=plan, controls=controls, report=report, portions=portions)
         self._memory = watch_shared_memory()
         self._saves_first = self._has_saved_first = False
         """Whether a save is to come, or has come, before the run waits for what the system moved to RAM."""
@@ -159,14 +162,14 @@ class Teller:
         self._watch_memory(report.locked_bytes)
 
     def _watch_memory(self, locked_bytes: int) -> None:
-        """Save, and wait after the step that follows, where the system moves the cards' memory to RAM."""
+        """Take less of a step at once where the system moves the cards' memory, or save and wait after the next."""
 
         def lack() -> Lack | None:
             moved_bytes = self._memory.moved_bytes(locked_bytes=locked_bytes)
             is_over = moved_bytes == 0 or free_card_bytes() >= moved_bytes
             return None if is_over else moved_to_ram(moved_bytes, step=self.step)
 
-        if lack() is None:
+        if lack() is None or self._pressure.takes_less(self.step):
             self._has_saved_first = False
         elif not self._has_saved_first:
             self._saves_first = self._has_saved_first = True

@@ -31,6 +31,7 @@ from diffusionforce.hooks.musubi.catalogue import hooks_for
 from diffusionforce.hooks.musubi.requests import StopAsked
 from diffusionforce.job import Job, write_whole
 from diffusionforce.pipeline.placement import Placement, even_placement
+from diffusionforce.pipeline.portions import Portions
 from diffusionforce.pipeline.shortage import shortage_of
 from diffusionforce.runs import manifest_of, storage_error
 from diffusionforce.wire import Done, Preparing, Stopped
@@ -78,10 +79,11 @@ class Training:
         _let_go()
         enforce(self.plan.devices if self.plan is not None else ())
         placement = self._placement()
-        teller = self._teller(placement)
+        portions = self._portions(placement)
+        teller = self._teller(placement, portions)
         self.report(Preparing(stage="model", done=0, total=1))
         try:
-            self._train(placement, teller)
+            self._train(placement, teller, portions)
         except StopAsked:
             return Stopped(step=teller.step, lora=teller.saved_path)
         except (RuntimeError, MemoryError) as error:
@@ -95,10 +97,10 @@ class Training:
             ) from None
         return Done(step=teller.step, lora=teller.saved_path, seconds=time.perf_counter() - start_s)
 
-    def _train(self, placement: Placement, teller: Teller) -> None:
+    def _train(self, placement: Placement, teller: Teller, portions: Portions) -> None:
         """Run the engine's program with our trainer, and put everything back."""
         trainer = self.family.trainer
-        assignment = self._assignment(placement, teller)
+        assignment = self._assignment(placement, teller, portions)
         hooks = hooks_for(
             script=trainer.train.removesuffix(_SCRIPT_END),
             home=str(placement.devices[0]),
@@ -128,7 +130,7 @@ class Training:
         chunks = chunks_per_stage(num_stages=len(self.devices), num_blocks=num_blocks)
         return even_placement(num_blocks, self.devices, chunks_per_stage=chunks)
 
-    def _teller(self, placement: Placement) -> Teller:
+    def _teller(self, placement: Placement, portions: Portions) -> Teller:
         profile = self.job.profile
         every, num_steps = profile.samples.every_steps, profile.training.steps
         between = range(every, num_steps, every) if every else ()
@@ -138,6 +140,7 @@ class Training:
             report=self.report,
             controls=self.controls,
             plan=self.plan,
+            portions=portions,
             sample_steps=frozenset((*between, num_steps)) if profile.samples.prompts else frozenset(),
             num_steps=num_steps,
             write_prompts=self._write_prompts,
@@ -160,7 +163,7 @@ class Training:
             raise storage_error(error, path) from error
         return path
 
-    def _assignment(self, placement: Placement, teller: Teller) -> Assignment:
+    def _assignment(self, placement: Placement, teller: Teller, portions: Portions) -> Assignment:
         plan = self.plan
         decoding = decoding_of(placement, plan)
         return Assignment(
@@ -169,7 +172,7 @@ class Training:
             listener=teller,
             samples_dir=self.output.samples_dir,
             manifest=manifest_of(self.job, step=0),
-            num_pieces=self._num_pieces(placement),
+            portions=portions,
             encoder_device=self._encoder_device(placement),
             decoder_device=decoding.device,
             paged=plan.paged if plan is not None else frozenset(),
@@ -177,6 +180,17 @@ class Training:
             num_aside=decoding.num_aside,
             graphs=self.job.profile.training.cuda_graphs,
             contexts=self.contexts,
+        )
+
+    def _portions(self, placement: Placement) -> Portions:
+        training, num_devices = self.job.profile.training, len(placement.devices)
+        return Portions(
+            batch_size=training.batch_size,
+            num_batches=training.gradient_accumulation,
+            num_pieces=self._num_pieces(placement) if num_devices > 1 else 1,
+            overlap=num_devices > 1,
+            # Graphs of other sizes would be captured beside those that there are, and take memory of their own.
+            can_be_cut=num_devices > 1 and not training.cuda_graphs,
         )
 
     def _num_pieces(self, placement: Placement) -> int:

@@ -17,7 +17,7 @@ from diffusionforce.engines.pocket.division import pieces_of_batch
 from diffusionforce.pipeline.executor.step import StepExecutor
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.router import Router
-from diffusionforce.pipeline.schedule.generators import Costs, interleaved
+from diffusionforce.pipeline.schedule.generators import Costs, interleaved, turns
 from diffusionforce.pipeline.wrapping import Installable
 from diffusionforce.wire import Span
 
@@ -54,8 +54,13 @@ class PieceRunner(Protocol):
         """Into how many pieces it wants each of a step's batches cut."""
         ...
 
-    def run(self, pieces: Sequence[Piece]) -> list[float]:
-        """Add the gradients of the weighted losses, and return the losses."""
+    def run(self, pieces: Sequence[Piece], *, in_turn: bool = False) -> list[float]:
+        """Add the gradients of the weighted losses, and return the losses.
+
+        Args:
+            pieces: The micro-batches.
+            in_turn: One after the other, even where several devices could work at once: it holds the least memory.
+        """
         ...
 
     def work(self) -> dict[torch.device, DeviceWork]:
@@ -99,7 +104,7 @@ class InTurn:
         """A batch stays whole."""
         return 1
 
-    def run(self, pieces: Sequence[Piece]) -> list[float]:
+    def run(self, pieces: Sequence[Piece], *, in_turn: bool = False) -> list[float]:
         """Add the gradients of the weighted losses, and return the losses."""
         losses: list[float] = []
         for piece in pieces:
@@ -141,10 +146,11 @@ class Pipelined:
         """Enough pieces to keep all stages busy, as far as the batch has pictures."""
         return pieces_of_batch(batch_size, num_stages=len(self._placement.devices), num_batches=num_batches)
 
-    def run(self, pieces: Sequence[Piece]) -> list[float]:
+    def run(self, pieces: Sequence[Piece], *, in_turn: bool = False) -> list[float]:
         """Add the gradients of the weighted losses, and return the losses."""
         # By stage: the same device may be two stages, which a schedule must tell apart.
-        order = interleaved(Costs.equal(self._placement.stage_of_chunk), num_microbatches=len(pieces))
+        costs = Costs.equal(self._placement.stage_of_chunk)
+        order = (turns if in_turn else interleaved)(costs, num_microbatches=len(pieces))
         losses = self._executor.step(
             order,
             microbatches=[piece.loss for piece in pieces],

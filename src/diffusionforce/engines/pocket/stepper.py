@@ -22,6 +22,7 @@ from diffusionforce.engines.pocket.text import TextFeatures
 from diffusionforce.errors import DivergedError
 from diffusionforce.job import Profile
 from diffusionforce.job.profile import TrainingSettings
+from diffusionforce.pipeline.portions import Portions
 from diffusionforce.pipeline.recompute.random_numbers import RandomNumbers
 
 _BETAS = (0.9, 0.99)
@@ -109,6 +110,14 @@ class Stepper:
         self._precision = precision
         self._matrices = lora.parameters()
         self._optimiser = make_optimiser(self._matrices, self._settings)
+        batch_size, num_batches = self._settings.batch_size, self._settings.gradient_accumulation
+        self.portions = Portions(
+            batch_size=batch_size,
+            num_batches=num_batches,
+            num_pieces=runner.num_pieces(batch_size, num_batches=num_batches),
+            overlap=runner.schedule != "single",
+        )
+        """How much of a step is on the devices at once; another may be asked for between two steps."""
         seed = self._settings.seed
         self._numbers = RandomNumbers([matrix.device for matrix in self._matrices])
         self._noise = torch.Generator().manual_seed(stream_seed(seed, "noise"))
@@ -167,7 +176,7 @@ class Stepper:
         self._optimiser.zero_grad(set_to_none=True)
         self._dealt.clear()
         pieces = self._pieces()
-        losses = self._runner.run(pieces)
+        losses = self._runner.run(pieces, in_turn=self.portions.in_turn)
         loss = sum(loss * piece.weight for loss, piece in zip(losses, pieces, strict=True))
         norm = torch.nn.utils.clip_grad_norm_(self._matrices, self._settings.max_grad_norm or float("inf")).item()
         self._require_numbers(step, loss=loss, norm=norm, rate=rate)
@@ -182,12 +191,11 @@ class Stepper:
     def _pieces(self) -> list[Piece]:
         """Deal the pictures of a step, draw their noise, and cut them into pieces."""
         num_batches = self._settings.gradient_accumulation
-        num_pieces = self._runner.num_pieces(self._settings.batch_size, num_batches=num_batches)
         pieces: list[Piece] = []
         for _ in range(num_batches):
             # Drawn for the whole batch: into how many pieces it is cut must not change what is drawn.
             batch = self._next_batch()
-            for part in torch.arange(len(batch.pictures)).chunk(num_pieces):
+            for part in torch.arange(len(batch.pictures)).chunk(self.portions.num_pieces):
                 weight = len(part) / (len(batch.pictures) * num_batches)
                 loss = partial(
                     mean_loss, self._transformer, batch.pick(part), device=self._device, precision=self._precision

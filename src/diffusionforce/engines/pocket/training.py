@@ -126,7 +126,7 @@ class _Run:
         self._room: SampleRoom | None = None
         self._encoder: TextEncoder | None = None
         self._watch = watch_shared_memory()
-        self._pressure = Pressure(plan=plan, controls=controls, report=report)
+        self._pressure: Pressure | None = None
         self._doing = "while the model was loaded"
         """For words about a failure; empty within steps."""
 
@@ -231,6 +231,9 @@ class _Run:
             device=home,
             precision=precision,
         )
+        self._pressure = Pressure(
+            plan=self._plan, controls=self._controls, report=self._report, portions=stepper.portions
+        )
         if before is not None:
             self._go_on(before, stepper, samples)
         else:
@@ -317,15 +320,16 @@ class _Run:
 
     def _taken(self, stepper: Stepper, step: int) -> StepResult:
         """Take a step, again where another program had taken the memory for it; it is the same step each time."""
+        pressure = self._require_pressure()
         while True:
             try:
                 result = stepper.take_step(step)
             except (RuntimeError, MemoryError) as error:
                 # The optimiser may have changed some matrices of the LoRA already, and others not.
-                if phase_of(error) == "optimizer" or not self._pressure.makes_room(error, step=step):
+                if phase_of(error) == "optimizer" or not pressure.makes_room(error, step=step):
                     raise
             else:
-                self._pressure.note_step(step)
+                pressure.note_step(step)
                 return result
             self._interrupt()
 
@@ -349,8 +353,8 @@ class _Run:
             meters.forget_peaks()  # A step's peak is what steps hold.
 
     def _watch_shared_memory(self) -> None:
-        """Keep what there is and wait, where the system moves the cards' memory to RAM."""
-        if self._moved_lack() is None:
+        """Take less of a step at once, or keep what there is and wait, where the system moves the cards' memory."""
+        if self._moved_lack() is None or self._require_pressure().takes_less(self._step):
             return
         self._save()
         self._controls.wait_while(self._moved_lack)
@@ -418,6 +422,10 @@ class _Run:
     def _require_lora(self) -> Lora:
         assert self._lora is not None, "the LoRA is attached before the first step"
         return self._lora
+
+    def _require_pressure(self) -> Pressure:
+        assert self._pressure is not None, "it is there before the first step"
+        return self._pressure
 
     def _announce(self, message: Message) -> None:
         """Report something that happens outside of steps; a good moment to stop."""

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import torch
 
 from diffusionforce.pipeline.placement import Placement
-from diffusionforce.pipeline.schedule.generators import Costs, Op, interleaved
+from diffusionforce.pipeline.portions import Portions
+from diffusionforce.pipeline.schedule.generators import Costs, Op, interleaved, turns
 from diffusionforce.pipeline.schedule.simulation import Timeline
 from diffusionforce.pipeline.shortage import Shortage
 from diffusionforce.runs import CheckpointManifest
@@ -101,6 +102,11 @@ def interleaved_order(placement: Placement, num_microbatches: int) -> Sequence[O
     return interleaved(Costs.equal(placement.stage_of_chunk), num_microbatches=num_microbatches)
 
 
+def turns_order(placement: Placement, num_microbatches: int) -> Sequence[Op]:
+    """One micro-batch after the other, which holds the activations of one alone."""
+    return turns(Costs.equal(placement.stage_of_chunk), num_microbatches=num_microbatches)
+
+
 @dataclass(kw_only=True)
 class Assignment:
     """Set on the trainer before it trains."""
@@ -115,8 +121,8 @@ class Assignment:
         default_factory=lambda: CheckpointManifest(engine="musubi", step=0, num_steps=0)
     )
     """What checkpoints say about themselves; the step is filled in."""
-    num_pieces: int = 1
-    """Micro-batches that each batch is cut into, as far as it has pictures."""
+    portions: Portions = field(default_factory=Portions)
+    """Into how many micro-batches each batch is cut, as far as it has pictures; may change from step to step."""
     order: Callable[[Placement, int], Sequence[Op]] = interleaved_order
     """The schedule for a number of micro-batches."""
     encoder_device: torch.device = field(default_factory=lambda: torch.device("cpu"))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from diffusionforce.hooks.musubi.assignment import Assignment
+from diffusionforce.hooks.musubi.assignment import Assignment, turns_order
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 from diffusionforce.pipeline.aside import SampleRoom
@@ -27,8 +27,8 @@ class BlockRouting(EngineTrainer):
     """Where samples are made."""
     _pager: Pager | None = None
     _order: Sequence[Op] = ()
-    _num_ordered = 0
-    """Micro-batches of `_order`."""
+    _ordered = (0, False)
+    """Micro-batches of `_order`, and whether they go one after the other."""
 
     def _prepare_with_accelerator(self, args: Any, accelerator: Any, transformer: Any, *rest: Any) -> Any:
         """Prepare, then wrap the blocks."""
@@ -40,7 +40,7 @@ class BlockRouting(EngineTrainer):
         blocks = assignment.blocks_of(model)
         # The pager lies innermost, so that it sees the blocks' calls when they are made.
         self._pager = pager = Pager(blocks, list(_cards(assignment)))
-        self.order_of(assignment.num_pieces * args.gradient_accumulation_steps)
+        self.order_of(assignment.portions.num_pieces * args.gradient_accumulation_steps)
         graphs = BlockGraphs() if assignment.graphs else None
         executor = StepExecutor(
             blocks,
@@ -57,11 +57,12 @@ class BlockRouting(EngineTrainer):
 
     def order_of(self, num_microbatches: int) -> Sequence[Op]:
         """The schedule for a number of micro-batches, which blocks in RAM are brought in by from now on."""
-        if num_microbatches != self._num_ordered:
+        wanted = (num_microbatches, self.assignment.portions.in_turn)
+        if wanted != self._ordered:
             assert self._pager is not None, "the blocks are wrapped before the first step"
             placement = self.assignment.placement
-            self._order = tuple(self.assignment.order(placement, num_microbatches))
-            self._num_ordered = num_microbatches
+            make = turns_order if self.assignment.portions.in_turn else self.assignment.order
+            self._order, self._ordered = tuple(make(placement, num_microbatches)), wanted
             self._pager.follow([_visits(self._order, placement, stage) for stage in range(len(placement.devices))])
         return self._order
 
@@ -72,7 +73,7 @@ class BlockRouting(EngineTrainer):
             self.executor = None
         if self._pager is not None:
             self._pager.close()
-            self._pager, self._num_ordered = None, 0
+            self._pager, self._ordered = None, (0, False)
         super().release()
 
 

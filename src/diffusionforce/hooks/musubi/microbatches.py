@@ -25,6 +25,24 @@ STEP_LOSS = "loss/step"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Batch:
+    """A batch whose noise has been drawn."""
+
+    loss_of: Callable[[slice], Callable[[], Any]]
+    """Gives what runs the forward pass of some rows, and gives the mean loss of their pictures, and metrics."""
+    num_rows: int
+    share: float
+    """Of the step."""
+
+    def pieces(self, num: int) -> "list[Piece]":
+        """Cut it."""
+        return [
+            Piece(loss=self.loss_of(rows), weight=self.share * (rows.stop - rows.start) / self.num_rows)
+            for rows in _cuts(self.num_rows, num)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Piece:
     """One micro-batch."""
 
@@ -32,8 +50,6 @@ class Piece:
     """Runs the forward pass; gives the mean loss of its pictures, and metrics."""
     weight: float
     """Its share of the step."""
-    seed: int
-    """Of its dropout."""
 
 
 class Microbatches(BlockRouting):
@@ -41,7 +57,7 @@ class Microbatches(BlockRouting):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting: list[Piece] = []
+        self._waiting: list[Batch] = []
         self._ran: list[tuple[float, float]] = []
         """(loss, weight) of the pieces of this step that have run."""
         self._shown_loss: float | None = None
@@ -67,7 +83,7 @@ class Microbatches(BlockRouting):
             args, noise, latents, batch["timesteps"], noise_scheduler, accelerator.device, dit_dtype
         )
         if self.needs_other_expert():
-            self._run_waiting(args, accelerator, network)
+            self._run_waiting(args, accelerator, network, global_step)
             self.switch_expert(args, accelerator, transformer)
 
         def loss_of(rows: slice) -> Callable[[], Any]:
@@ -90,15 +106,11 @@ class Microbatches(BlockRouting):
 
             return run
 
-        for rows in _cuts(len(latents), self.assignment.num_pieces):
-            share = (rows.stop - rows.start) / len(latents) / args.gradient_accumulation_steps
-            # What is dropped must depend on neither the schedule nor where the run was interrupted.
-            number = len(self._ran) + len(self._waiting)
-            seed = (args.seed * 1_000_003 + global_step * 1_009 + number) % 2**63
-            self._waiting.append(Piece(loss=loss_of(rows), weight=share, seed=seed))
+        share = 1 / args.gradient_accumulation_steps
+        self._waiting.append(Batch(loss_of=loss_of, num_rows=len(latents), share=share))
         if not accelerator.sync_gradients and self._shown_loss is not None:
             return _leaf(self._shown_loss, accelerator.device), {}
-        self._run_waiting(args, accelerator, network)
+        self._run_waiting(args, accelerator, network, global_step)
         total = sum(weight for _, weight in self._ran)
         self._shown_loss = sum(loss * weight for loss, weight in self._ran) / total
         if not accelerator.sync_gradients:
@@ -110,33 +122,38 @@ class Microbatches(BlockRouting):
         """What each device did in the last step."""
         return self.executor.timeline() if self.executor is not None else None
 
-    def _run_waiting(self, args: Any, accelerator: Any, network: Any) -> None:
-        """Run forward and backward of all pieces that wait, again where another program had taken the memory for it.
+    def _run_waiting(self, args: Any, accelerator: Any, network: Any, global_step: int) -> None:
+        """Run forward and backward of all batches that wait, again where another program had taken the memory for it.
 
         Raises:
             StopAsked: The run is to stop, and waits for memory.
         """
-        pieces, self._waiting = self._waiting, []
-        if not pieces:
+        batches, self._waiting = self._waiting, []
+        if not batches:
             return
-        is_first, listener = not self._ran, self.assignment.listener
+        parameters, listener = list(network.parameters()), self.assignment.listener
+        # What ran before in this step cannot be told apart any more from what is added to it. That is seldom so.
+        before = [_kept(parameter.grad) for parameter in parameters] if self._ran else [None] * len(parameters)
         while True:
+            pieces = [piece for batch in batches for piece in batch.pieces(self.assignment.portions.num_pieces)]
             try:
-                results = self._results(pieces, args, accelerator)
+                results = self._results(pieces, args, accelerator, global_step)
                 break
             except (RuntimeError, MemoryError) as error:
-                # What ran before in this step is in the gradients, and cannot be told from what has just failed.
-                if not is_first or not listener.makes_room(error):
+                if not listener.makes_room(error):
                     raise
             if listener.stop_requested:
                 raise StopAsked
-            for parameter in network.parameters():
-                parameter.grad = None
+            for parameter, gradient in zip(parameters, before, strict=True):
+                parameter.grad = None if gradient is None else gradient.to(parameter.device)
         self._ran += [(result[0].item(), piece.weight) for result, piece in zip(results, pieces, strict=True)]
 
-    def _results(self, pieces: list[Piece], args: Any, accelerator: Any) -> list[Any]:
+    def _results(self, pieces: list[Piece], args: Any, accelerator: Any, global_step: int) -> list[Any]:
         """Run forward and backward of some pieces, and return what they gave."""
         assert self.executor is not None, "the blocks are wrapped before the first step"
+        # What is dropped must depend on neither the schedule nor where the run was interrupted.
+        first = args.seed * 1_000_003 + global_step * 1_009 + len(self._ran)
+        seeds = [(first + index) % 2**63 for index in range(len(pieces))]
         self.is_running_pieces = True
         try:
             return self.executor.step(
@@ -144,11 +161,16 @@ class Microbatches(BlockRouting):
                 microbatches=[piece.loss for piece in pieces],
                 weights=[piece.weight for piece in pieces],
                 scale=accelerator.scaler.get_scale() if accelerator.scaler is not None else 1.0,
-                seeds=[piece.seed for piece in pieces] if _has_dropout(args) else None,
+                seeds=seeds if _has_dropout(args) else None,
                 record=True,
             )
         finally:
             self.is_running_pieces = False
+
+
+def _kept(gradient: torch.Tensor | None) -> torch.Tensor | None:
+    """A copy in RAM."""
+    return None if gradient is None else gradient.to("cpu", copy=True)
 
 
 def _has_dropout(args: Any) -> bool:

@@ -15,6 +15,7 @@ from diffusionforce.errors import DivergedError, WeightsError
 from diffusionforce.hooks.musubi.assignment import StepReport
 from diffusionforce.job.profile import CheckpointSettings
 from diffusionforce.pipeline.placement import even_placement
+from diffusionforce.pipeline.portions import Portions
 from diffusionforce.rig.shared_memory import SharedMemoryWatch
 from diffusionforce.runs import RunFolder
 
@@ -26,6 +27,7 @@ def teller(folder: RunFolder, **settings: int) -> Teller:
         report=lambda message: None,
         controls=FakeControls(),
         plan=None,
+        portions=Portions(),
         sample_steps=frozenset(),
         num_steps=60,
         write_prompts=lambda prompts: Path(),

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file
 from tests.support.pocket_runs import Run, tiny_job
 
 from diffusionforce.engines import autopsy, pressure
 from diffusionforce.engines.plans import DevicePlan, RunPlan
-from diffusionforce.engines.pocket import results, stepper, training
+from diffusionforce.engines.pocket import microbatches, results, stepper, training
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.errors import CardMemoryError
 from diffusionforce.job import Job
 from diffusionforce.pipeline.pager.pager import Pager
+from diffusionforce.pipeline.portions import Portions
 from diffusionforce.rig.shared_memory import SharedMemoryWatch
 from diffusionforce.wire import Checkpoint, Done, Sample, Step, Stopped, Warn
 
@@ -211,7 +213,7 @@ def test_a_run_whose_memory_the_system_moves_saves_and_waits(
     readings = [0, 0, 2 << 30, 2 << 30, 2 << 30, 2 << 30]
     watch = SharedMemoryWatch(lambda: readings.pop(0), clock=lambda: -2.0 * len(readings))
     monkeypatch.setattr(training, "watch_shared_memory", lambda: watch)
-    run = Run(tiny_job(tmp_path, steps=4), begin=False)
+    run = Run(tiny_job(tmp_path, steps=4, training__batch_size=1), begin=False)
     run.controls.stops_waiting = stops_waiting
     end = run.train()
     (lack,) = run.controls.lacks
@@ -251,12 +253,111 @@ def _raising(error: Exception):
 def test_a_step_that_fits_no_longer_is_taken_again_and_changes_nothing(
     tmp_path: Path, losses_without_samples: list[float], monkeypatch: pytest.MonkeyPatch, paged: frozenset[int]
 ) -> None:
-    tried = short_of_memory(monkeypatch, step=2, times=2)
+    tried = short_of_memory(monkeypatch, step=2, times=1)
     run = Run(sampling_job(tmp_path), plan=plan(paged=paged))
     assert isinstance(run.end, Done) and run.losses == losses_without_samples
-    assert tried == [1, 2, 2, 2, 3] and run.controls.lacks == []
+    assert tried == [1, 2, 2, 3] and run.controls.lacks == []
     (warning,) = [warning for warning in run.of_kind(Warn) if "did not fit at first" in warning.sentence]
-    assert "tried 3 times" in warning.sentence and warning.step == 2
+    assert "tried 2 times" in warning.sentence and warning.step == 2
+
+
+def plain_job(folder: Path, *, use: tuple[str, ...], batch_size: int = 4, steps: int = 6) -> Job:
+    """Nothing is dropped, so into how many pieces a batch is cut changes rounding alone."""
+    settings = {"devices__use": list(use), "training__batch_size": batch_size}
+    return tiny_job(folder, steps=steps, **settings)
+
+
+@pytest.fixture
+def cuts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool]]:
+    """For every step that was begun: into how many pieces it was cut, and whether they ran in turn."""
+    found: list[tuple[int, bool]] = []
+
+    for kind in (microbatches.InTurn, microbatches.Pipelined):
+
+        def noting(self, pieces, *, in_turn=False, run=kind.run):
+            found.append((len(pieces), in_turn))
+            return run(self, pieces, in_turn=in_turn)
+
+        monkeypatch.setattr(kind, "run", noting)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (("cpu",), [(1, False), (1, False), (1, False), (2, False), (4, False), (4, False)]),
+        (("cpu", "cpu"), [(4, False), (4, False), (4, False), (4, True), (4, True)]),
+    ],
+)
+def test_a_step_that_fits_no_longer_is_taken_in_smaller_pieces_with_the_same_gradients(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cuts: list[tuple[int, bool]],
+    use: tuple[str, ...],
+    expected: list[tuple[int, bool]],
+) -> None:
+    # A game that was started took memory: the run waited for its end, where smaller pieces would have fitted.
+    undisturbed = Run(plain_job(tmp_path / "undisturbed", use=use, steps=3))
+    cuts.clear()
+    short_of_memory(monkeypatch, step=2, times=len(expected) - 3)
+    run = Run(plain_job(tmp_path / "disturbed", use=use, steps=3))
+    assert cuts == expected and run.controls.lacks == []
+    assert run.losses == pytest.approx(undisturbed.losses, rel=1e-5)
+    norms = [step.grad_norm for step in run.of_kind(Step)]
+    assert norms == pytest.approx([step.grad_norm for step in undisturbed.of_kind(Step)], rel=1e-4)
+    one, other = (load_file(_last(each)) for each in (run, undisturbed))
+    assert all(torch.allclose(one[key].float(), other[key].float(), atol=2e-3) for key in other)
+    (warning,) = [one for one in run.of_kind(Warn) if "From step 2 on" in one.sentence]
+    assert warning.sentence.endswith("the model sees 1 picture at a time, because another program took memory.")
+
+
+def _last(run: Run) -> Path:
+    return run.folder.root / run.of_kind(Checkpoint)[-1].path
+
+
+def test_whole_batches_are_tried_again_ever_more_seldom_and_told_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cuts: list[tuple[int, bool]]
+) -> None:
+    monkeypatch.setattr(pressure, "WHOLE_AGAIN_STEPS", 2)
+    # Steps 2 to 5 do not fit whole, and then they do.
+    run_pieces = microbatches.InTurn.run
+
+    def too_large(self, pieces, *, in_turn=False):
+        if len(pieces) == 1 and len(run.of_kind(Step)) in {1, 2, 3, 4}:
+            raise torch.OutOfMemoryError(NO_MEMORY)
+        return run_pieces(self, pieces, in_turn=in_turn)
+
+    monkeypatch.setattr(microbatches.InTurn, "run", too_large)
+    monkeypatch.setattr(pressure, "TRIES_AFTER_S", (0.0, 0.0, 0.0))
+    run = Run(plain_job(tmp_path, use=("cpu",), batch_size=2, steps=11), begin=False)
+    assert isinstance(run.train(), Done)
+    # Steps 2 and 3 in pieces, 4 tried whole and then in pieces like the three that follow, the rest whole.
+    assert [num for num, _ in cuts] == [1, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1]
+    told = [one.sentence.split(",")[0] for one in run.of_kind(Warn) if "step" in one.sentence]
+    assert told == ["From step 2 on the model sees 1 picture at a time", "Whole batches fit again since step 8."]
+
+
+def test_a_step_that_fails_although_there_is_room_is_not_tried_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without a word, and for ever: the run looked alive, since it asked for requests between the tries.
+    tried = short_of_memory(monkeypatch, step=2, times=999)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (9 << 30, 24 << 30))
+    with pytest.raises(CardMemoryError):
+        Run(tiny_job(tmp_path, steps=4))
+    assert tried.count(2) < 15
+
+
+def test_less_is_on_the_cards_before_a_run_waits_for_memory_that_the_system_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cuts: list[tuple[int, bool]]
+) -> None:
+    gib = [0, 0, 2, 0, 0, 0]
+    watch = SharedMemoryWatch(lambda: gib.pop(0) << 30, clock=lambda: -2.0 * len(gib))
+    monkeypatch.setattr(training, "watch_shared_memory", lambda: watch)
+    run = Run(plain_job(tmp_path, use=("cpu",), batch_size=2, steps=5))
+    assert [num for num, _ in cuts] == [1, 1, 1, 2, 2] and run.controls.lacks == []
+    (warning,) = [one for one in run.of_kind(Warn) if "at a time" in one.sentence]
+    assert warning.sentence.startswith("From step 4 on the model sees 1 picture at a time")
 
 
 def test_a_step_that_does_not_fit_for_long_waits_until_there_is_room(
@@ -264,11 +365,13 @@ def test_a_step_that_does_not_fit_for_long_waits_until_there_is_room(
 ) -> None:
     tried = short_of_memory(monkeypatch, step=3, times=4)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1 << 30, 24 << 30))
+    monkeypatch.setattr(training, "Pressure", lambda **words: pressure.Pressure(**words | {"portions": Portions()}))
     run = Run(sampling_job(tmp_path), plan=plan())
     assert isinstance(run.end, Done) and run.losses == losses_without_samples and tried.count(3) == 5
     (lack,) = run.controls.lacks
     assert lack is not None and lack.sentence == (
-        "Another program took memory of GPU 1: 1 GB are free, and step 3 needs 2.5 GB more than this run holds."
+        "Another program took memory of GPU 1: 1 GB are free, and step 3 needs 2.5 GB more than this run holds, even "
+        "with 1 picture at a time."
     )
 
 

@@ -4,6 +4,7 @@ Standard library only, because this runs before anything is installed.
 """
 
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -75,6 +76,8 @@ def python() -> Path:
     stamp = TOOLS / STAMP
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted and interpreter.exists():
         return interpreter
+    if importlib.util.find_spec("ensurepip") is None:
+        raise BuildError("This Python makes no environments. Install what it lacks with: apt-get install python3-venv")
     shutil.rmtree(TOOLS, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(TOOLS)], "The build's Python environment could not be made")
     pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

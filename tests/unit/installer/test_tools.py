@@ -26,6 +26,15 @@ def test_missing_programs_are_told_with_the_command_that_brings_them():
     toolbox.check_programs({"sh": "three"})
 
 
+def test_a_python_that_makes_no_environments_is_told_with_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(toolbox, "TOOLS", tmp_path / "tools")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(BuildError, match=r"apt-get install python3-venv$"):
+        toolbox.python()
+
+
 def test_a_version_of_openssl_with_two_digits_is_understood(tmp_path: Path):
     # Symptom: "Error detecting the version of libcrypto" with OpenSSL 3.0.20.
     module = tmp_path / "_libcrypto_cffi.py"

@@ -22,9 +22,9 @@ from diffusionforce.wire.privacy import without_names
 EXIT_OK, EXIT_FAILED = 0, 1
 TEXT_NAME, JSON_NAME = "selftest.txt", "selftest.json"
 DESCRIPTION = """Try on this computer what the program needs: Python, the window's libraries, files in the data folder
-with long and foreign names, the cards, the training environment, child processes, sleep, and a training of two steps
-on the processor. A report is written as text and as JSON, without names of yours. Exit code: 0 nothing failed, 1
-something did, 2 a bug."""
+with long and foreign names, clips, the cards, the training environment, child processes, sleep, and a training of two
+steps on the processor, and on the cards where there are some. A report is written as text and as JSON, without names
+of yours. Exit code: 0 nothing failed, 1 something did, 2 a bug."""
 _SIGNS = {"ok": ("ok", "green"), "failed": ("FAILED", "bold red"), "note": ("note", "yellow"), "skipped": ("-", "dim")}
 
 

@@ -52,6 +52,7 @@ def plans(*, quick: bool) -> list[Plan]:
         Plan(name="Libraries of the window", look=window_libraries),
         Plan(name="Training environment", look=environment),
         Plan(name="Training of two steps", look=_left_out if quick else training),
+        Plan(name="Training on the cards", look=_left_out if quick else training_on_cards),
     ]
 
 
@@ -116,11 +117,29 @@ def training() -> str:
     """Two steps of the demo through the real trainer, on the processor, in a folder of foreign name."""
     if torch_facts(timeout_s=QT_S).failure:
         raise Skipped("Without PyTorch nothing can be trained.")
+    return _trained("cpu")
+
+
+def training_on_cards() -> str:
+    """The same on every card that PyTorch uses, split over them where there are several."""
+    num_cards = torch_facts(timeout_s=QT_S).num_devices
+    if not num_cards:
+        raise Skipped("PyTorch uses no card here.")
+    devices = ",".join(f"cuda:{index}" for index in range(num_cards))
+    return f"{devices}: {_trained(devices)}"
+
+
+def _trained(devices: str) -> str:
+    """Train two steps of the demo, and say what came of it.
+
+    Args:
+        devices: As `run --devices` takes them.
+    """
     with tempfile.TemporaryDirectory(prefix="selftest-", ignore_cleanup_errors=True) as place:
         run_dir, begin_s = Path(place) / FOREIGN_NAME, time.monotonic()
         profile = changed(read_profile(builtin_profiles()["pocket-demo"]), SHORT, origin="selftest")
         write_profile(Path(place) / "short.toml", profile)
-        arguments = ["run", str(Path(place) / "short.toml"), "--devices", "cpu", "--out", str(run_dir), "--json"]
+        arguments = ["run", str(Path(place) / "short.toml"), "--devices", devices, "--out", str(run_dir), "--json"]
         ended = children.run(
             module_command("diffusionforce.cli", *arguments), environment=child_environment(), timeout_s=TRAINING_S
         )

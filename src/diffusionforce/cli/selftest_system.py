@@ -11,6 +11,7 @@ from pathlib import Path
 
 import diffusionforce
 from diffusionforce.cli.selftest_check import Note, Plan, Problem, Skipped
+from diffusionforce.datasets.decoder import pyav
 from diffusionforce.desktop.awake import LinuxSleep, system_sleep
 from diffusionforce.desktop.instance import Claim
 from diffusionforce.desktop.long_paths import takes_long_paths
@@ -39,6 +40,7 @@ def plans() -> list[Plan]:
         Plan(name="Long paths", look=long_paths),
         Plan(name="Speed of files", look=speed_of_files),
         Plan(name="Free space", look=free_space),
+        Plan(name="Clips", look=clips),
         Plan(name="Cards", look=cards),
         Plan(name="Memory that Windows moves", look=shared_memory),
         Plan(name="Windows and the cards", look=graphics_settings),
@@ -133,6 +135,14 @@ def free_space() -> str:
     if free_bytes < LARGE_BYTES:
         raise Note(f"{said}; a large model takes about {in_gb(LARGE_BYTES)}.")
     return said
+
+
+def clips() -> str:
+    """What opens clips, which comes with the training environment."""
+    try:
+        return f"PyAV {pyav().__version__} opens them."
+    except ImportError as error:
+        raise Note("They can be opened once the training environment is there.") from error
 
 
 def cards() -> str:

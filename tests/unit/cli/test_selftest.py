@@ -7,6 +7,7 @@ import pytest
 
 from diffusionforce.cli import main, selftest, selftest_children, selftest_system
 from diffusionforce.cli.selftest_check import Note, Plan, Problem, Skipped, carried_out
+from diffusionforce.rig.torch_facts import TorchFacts
 
 
 @pytest.fixture
@@ -92,6 +93,23 @@ def test_a_full_disk_and_a_data_folder_that_gives_nothing_back_fail(home: Path, 
     assert carried_out(Plan(name="x", look=selftest_system.free_space)).outcome == "failed"
     monkeypatch.setattr(Path, "read_bytes", lambda self: b"other")
     assert carried_out(Plan(name="x", look=selftest_system.data_folder)).outcome == "failed"
+
+
+def test_all_cards_are_trained_on_together_and_none_is_no_fault(home: Path, monkeypatch: pytest.MonkeyPatch):
+    trained: list[str] = []
+    monkeypatch.setattr(selftest_children, "_trained", lambda devices: trained.append(devices) or "Done.")
+    for num_cards, outcome in ((0, "skipped"), (2, "ok")):
+        facts = TorchFacts(version="2.13.0", num_devices=num_cards)
+        monkeypatch.setattr(selftest_children, "torch_facts", lambda *, timeout_s, facts=facts: facts)
+        assert carried_out(Plan(name="x", look=selftest_children.training_on_cards)).outcome == outcome
+    assert trained == ["cuda:0,cuda:1"]
+
+
+def test_clips_wait_for_the_training_environment(home: Path, monkeypatch: pytest.MonkeyPatch):
+    assert carried_out(Plan(name="x", look=selftest_system.clips)).outcome == "ok"
+    monkeypatch.setattr(selftest_system, "pyav", raising(ModuleNotFoundError("av")))
+    check = carried_out(Plan(name="x", look=selftest_system.clips))
+    assert check.outcome == "note" and "training environment" in check.said
 
 
 @pytest.mark.slow

@@ -32,6 +32,9 @@ SetOverwrite try
 SetDateSave on
 CRCCheck force
 AllowSkipFiles off
+; Thousands of names would pass by too quickly to be read, and take longer to be drawn than the files to be written.
+ShowInstDetails nevershow
+ShowUninstDetails nevershow
 BrandingText "${APP} ${VERSION}"
 VIProductVersion "${FOUR}"
 VIAddVersionKey "ProductName" "${APP}"

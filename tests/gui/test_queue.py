@@ -19,6 +19,7 @@ from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.pages.history_rows import RunRow
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.buttons import Button
+from diffusionforce.gui.widgets.labels import Elided
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import list_runs, manifest_of, runs_root, write_checkpoint
@@ -346,6 +347,33 @@ def test_a_run_that_the_trash_does_not_take_is_listed_again(
     page.toasts.shown[0].leave()
     qtbot.waitUntil(lambda: len(page.past_rows) == 2, timeout=WAIT_MS)
     assert any("does not take" in each.title.text() for each in two_runs.notices.findChildren(Banner))
+
+
+def test_a_reason_of_usual_length_is_whole_in_a_window_of_the_usual_size(
+    make_window: Callable[..., Window], qtbot: QtBot
+):
+    # Symptom: "step 216 of 300 · The disk is full: step 216 could n…", with room to spare beside it.
+    window = make_window()
+    runs_root().mkdir(parents=True)
+    folder = recorded.run_folder(runs_root() / "2026-01-02-110000-pocket-demo", end="failed", upto=216)
+    why = "The disk is full: step 216 could not be saved."
+    folder.write_state(folder.read_state().model_copy(update={"sentence": why, "step": 216}))
+    window.go("history")
+    page = page_of(window)
+    qtbot.waitUntil(lambda: len(page.past_rows) == 1, timeout=WAIT_MS)
+
+    def is_whole(label: Elided) -> bool:
+        return label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
+
+    row = page.past_rows[0]
+    assert row.facts.text() == f"step 216 of 300 · {why}"
+    qtbot.waitUntil(lambda: is_whole(row.facts) and is_whole(row.note), timeout=WAIT_MS)
+    window.resize(1100, 720)
+    qtbot.waitUntil(lambda: page.past_rows[0] is not row and is_whole(page.past_rows[0].note), timeout=WAIT_MS)
+    narrow = page.past_rows[0]
+    assert [each.text() for each in narrow.findChildren(Button) if each.text()] == ["Open"]
+    entry(narrow, "Gallery").trigger()
+    assert window.places.currentWidget() is window.gallery
 
 
 def test_the_rows_are_german_and_their_buttons_have_room(make_window: Callable[..., Window], qtbot: QtBot):

@@ -16,7 +16,7 @@ from diffusionforce.gui.model.history import PastRun
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.run_title import job_title
 from diffusionforce.gui.pages.history_care import RunCare
-from diffusionforce.gui.pages.history_rows import CurrentRow, PastRow, WaitingRow, open_folder
+from diffusionforce.gui.pages.history_rows import CurrentRow, Entry, PastRow, WaitingRow, open_folder
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.queue_desk import NEW_NAME, QueueDesk
@@ -299,11 +299,14 @@ class HistoryPage(Page):
         if run.can_resume and states:
             line.add_button(noted("Continue"), "", title, lambda: self._resume(run, states[0].path))
         line.add_button(noted("Open"), "", title, lambda: self.open_asked.emit(root))
-        gallery = line.add_button(noted("Gallery"), "", title, lambda: self.gallery_asked.emit(root))
-        gallery.allow(run.picture is not None, reason="This run has no previews.")
+        gallery: Entry = (noted("Gallery"), lambda: self.gallery_asked.emit(root))
+        if not self.compact:
+            button = line.add_button(gallery[0], "", title, gallery[1])
+            button.allow(run.picture is not None, reason="This run has no previews.")
         line.add_menu(
             title,
             [
+                *((gallery,) if self.compact and run.picture is not None else ()),
                 *((history.state_words(state), lambda state=state: self._resume(run, state.path)) for state in states),
                 ("Add to the queue again", lambda: self._run_again(root)),
                 ("Name and notes", lambda: self.care.edit(run)),
@@ -377,7 +380,7 @@ class HistoryPage(Page):
         self.shown()
 
     def set_compact(self, compact: bool) -> None:
-        """Narrow the facts in a narrow window."""
+        """Put the way to the gallery into the menus in a narrow window."""
         changes = compact != self.compact
         super().set_compact(compact)
         if changes:

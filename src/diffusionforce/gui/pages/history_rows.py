@@ -23,9 +23,12 @@ from diffusionforce.gui.widgets.layout import add, column, holder, row
 from diffusionforce.gui.widgets.preview_grid import PreviewGrid
 from diffusionforce.runs import QueuedRun
 
-LEAD_PX, THUMB_PX, CHIP_PX, FACTS_PX, FACTS_COMPACT_PX = 30, 40, 122, 300, 250
-BUTTONS_PX, LONG_BUTTONS_PX = 250, {"de": 272}
+LEAD_PX, THUMB_PX, NAMES_LEAST_PX, FACTS_LEAST_PX = 30, 40, 254, 200
+CHIP_PX, LONG_CHIP_PX = 96, {"de": 122}
+BUTTONS_PX, LONG_BUTTONS_PX, BUTTON_PX = 240, {"de": 260}, 68
 """The same for all rows, so that their columns stand under each other; some languages have longer words."""
+NAMES_SHARE, FACTS_SHARE = 5, 6
+"""How names and facts share what is left: reasons of failures are longer than names."""
 LOOKS = {
     "running": ("Training", "ok", "play"),
     "done": ("Done", "ok", "ok"),
@@ -44,7 +47,7 @@ class RunRow(QFrame):
 
     Args:
         store: Gives the picture.
-        compact: Whether the window is narrow.
+        compact: Whether the window is narrow, so that there is one button less.
         lead: Handle or box at the head.
         picture: The picture, None for none.
     """
@@ -64,18 +67,24 @@ class RunRow(QFrame):
         self.name, self.note = Elided("", "strong"), Elided("", "small")
         self.chip = Chip("Waiting", "", "clock")
         chip_box = holder(row(self.chip, None))
-        chip_box.setFixedWidth(CHIP_PX)
+        chip_box.setFixedWidth(LONG_CHIP_PX.get(current(), CHIP_PX))
         self.bar = ProgressBar(height=6, name="Steps")
         self.facts = Elided("", "small")
         facts = holder(column(None, self.bar, self.facts, None, gap=5))
-        facts.setFixedWidth(FACTS_COMPACT_PX if compact else FACTS_PX)
+        facts.setMinimumWidth(FACTS_LEAST_PX)
         self.bar.hide()
         self.buttons = row(None, gap=6)
         buttons = holder(self.buttons)
-        buttons.setFixedWidth(LONG_BUTTONS_PX.get(current(), BUTTONS_PX))
-        names = column(self.name, self.note, gap=1)
+        width_px = LONG_BUTTONS_PX.get(current(), BUTTONS_PX)
+        buttons.setFixedWidth(width_px - BUTTON_PX if compact else width_px)
+        names = holder(column(None, self.name, self.note, None, gap=1))
+        names.setMinimumWidth(NAMES_LEAST_PX)
         self.setLayout(
-            row(head, thumb, 2, (names, 1), chip_box, facts, buttons, gap=10, margins=(6, 8, 10, 8)),
+            row(
+                *(head, thumb, 2, (names, NAMES_SHARE), chip_box, (facts, FACTS_SHARE), buttons),
+                gap=10,
+                margins=(6, 8, 10, 8),
+            ),
         )
 
     def add_button(self, text: str, icon: str, subject: str, act: Callable[[], object]) -> Button:

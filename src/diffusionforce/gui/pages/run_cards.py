@@ -96,7 +96,7 @@ class LogCard(Card):
     file_asked = Signal()
 
     def __init__(self) -> None:
-        super().__init__("Log", gap=4)
+        super().__init__("Log", gap=6)
         self._view = LogView()
         self._model: RunModel | None = None
         self._count = 0

@@ -37,7 +37,7 @@ class RunTiles(QWidget):
         losses = model.losses
         num_averaged = min(len(losses.raw) or TILE_STEPS, TILE_STEPS)
         self.loss.set_name(f"Loss, last {num_averaged} steps" if num_averaged > 1 else "Loss")
-        self.loss.show_value(words.loss(losses.recent), context=self._loss_context(model))
+        self.loss.show_value(words.loss(losses.recent), context=self._loss_context(model, compact=compact))
         value = losses.held_out[-1][1] if losses.held_out else None
         context, tone = self._held_out_context(model, compact=compact)
         self.held_out.show_value(words.loss(value), context=context, tone=tone)
@@ -52,10 +52,12 @@ class RunTiles(QWidget):
         self.seen.show_value(f"{model.num_pictures_seen:,}" if model.step else "–", context=self._seen_context(model))
 
     @staticmethod
-    def _loss_context(model: RunModel) -> str:
+    def _loss_context(model: RunModel, *, compact: bool) -> str:
         change = model.losses.recent_change
         if change is None:
             return f"at step {model.step:,}" if model.step else "after the first step"
+        if compact:
+            return f"{'down' if change < 0 else 'up'} {words.percent(abs(change))}"
         return f"{'down' if change < 0 else 'up'} {words.percent(abs(change))} on the {TILE_STEPS} before"
 
     @staticmethod

@@ -206,6 +206,42 @@ def test_words_are_replaced_in_all_captions_and_back(page: DatasetsPage, qtbot: 
     qtbot.waitUntil(lambda: all("hills" in caption_of(p) for p in pictures.glob("*.png")), timeout=WAIT_MS)
 
 
+def test_pictures_without_a_caption_are_no_captions(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    # Symptom: of six captions and a picture without one it said "Changes 1 of 7 captions".
+    save(pictures / "new.png", 9, caption=None)
+    open_folder(page, pictures, qtbot)
+    page.files.tabs.choose("captions")
+    page.files.tabs.chosen.emit("captions")
+    bulk = page.files.captions.bulk
+    assert bulk.summary.text() == "Changes 1 of 6 captions. 1 picture without a caption gets one."
+    bulk.first.clear()
+    assert bulk.summary.text() == "For 6 captions. 1 picture has none."
+    bulk.first.setText(TRIGGER)
+    qtbot.mouseClick(bulk.apply, Qt.MouseButton.LeftButton)
+    assert page.toasts.shown[0].accessibleName() == "Add the trigger word. 1 caption changed. 1 new caption."
+    assert bulk.summary.text() == "Changes 0 of 7 captions."
+
+
+def test_findings_are_readable_in_full_in_a_small_window(
+    page: DatasetsPage, window: Window, qtbot: QtBot, tmp_path: Path
+):
+    # Symptom: a finding was one line, cut where it began to say what to do.
+    window.resize(1100, 720)
+    root = broken_dataset.make(tmp_path / "broken")
+    long_name = "a_name_of_" + "an_evening_by_the_sea_" * 4 + ".png"
+    (root / "cut.jpg").rename(root / long_name.replace(".png", ".jpg"))
+    open_folder(page, root, qtbot)
+    rows = finding_rows(page)
+    width = page.findings.width()
+    for row in rows.values():
+        for label in row.findChildren(QLabel):
+            assert label.height() >= label.heightForWidth(label.width()), label.text()
+        assert row.width() <= width, "a long name breaks"
+    shown = " ".join(label.text() for label in rows["truncated"].findChildren(QLabel)).replace("\u200b", "")
+    assert long_name.removesuffix(".png") in shown
+    assert page.files.height() > page.height() / 3, "the pictures keep their room"
+
+
 def test_several_pictures_are_captioned_together(page: DatasetsPage, qtbot: QtBot, pictures: Path):
     open_folder(page, pictures, qtbot)
     page.files.grid.choose(0)

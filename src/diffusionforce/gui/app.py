@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from diffusionforce.desktop.taskbar import set_app_id
 from diffusionforce.errors import UserError
-from diffusionforce.gui import background, theme
+from diffusionforce.gui import background, places, theme
 from diffusionforce.gui.model import first_run, hub_token, language
 from diffusionforce.gui.model.crash_notes import CrashNotes
 from diffusionforce.gui.preferences import STEPS_SEEN_KEY, TOKEN_KEPT_KEY, Preferences
@@ -23,6 +23,8 @@ from diffusionforce.gui.single_window import SingleWindow, come_to_front
 from diffusionforce.runs import data_dir, list_runs, runs_root
 
 SWITCH_INTERVAL_S = 0.0002
+LOAD_REST_MS = 2000
+"""After the start, when a first look at the machine and the dataset is over."""
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ def main(run: Path | None = None) -> int:
     # What a start makes stays for good: the collector need not look through it again and again.
     gc.freeze()
     gc.enable()
+    QTimer.singleShot(0, window, lambda: QTimer.singleShot(LOAD_REST_MS, window, lambda: _load_rest(window)))
     QTimer.singleShot(0, window, lambda: log.info("Window shown after %.2f s", time.perf_counter() - started_s))
     code = app.exec()
     background.finish(2.0)
@@ -109,6 +112,11 @@ def application() -> QApplication:
     # Threads that work must give the interpreter back to painting sooner than after the usual 5 ms.
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     return app
+
+
+def _load_rest(window: Window) -> None:
+    """Load the code of the places that were not opened yet, on a thread."""
+    background.run(window, places.load, done=lambda _: None, failed=lambda error: log.warning(error.detail))
 
 
 def _come_forward(window: Window, folder: str) -> None:

@@ -16,7 +16,7 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.dataset_check import DatasetCheck
 from diffusionforce.gui.dataset_files import Opened, Outbox, TakenIn, list_files, take_in
-from diffusionforce.gui.model import dataset_title, words
+from diffusionforce.gui.model import dataset_title, dataset_words, words
 from diffusionforce.gui.model.caption_book import CaptionBook, Change
 from diffusionforce.gui.model.dataset_library import DatasetLibrary
 from diffusionforce.gui.model.dataset_table import DatasetTable, FindingLine, Row
@@ -261,7 +261,7 @@ class DatasetDesk(QObject):
         if change is not None:
             self._steps.append((None, label))
             self._save(change)
-            self.said.emit("ok", label, f"{words.count(len(change.after), 'caption')} changed.", True)
+            self.said.emit("ok", label, dataset_words.captions_words(change), True)
 
     def set_trigger(self, word: str) -> None:
         """Remember the word that calls the subject."""

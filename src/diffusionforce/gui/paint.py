@@ -59,6 +59,25 @@ def lines(string: str, *, width_px: int, max_lines: int, font: QFont) -> str:
     return "\n".join(broken)
 
 
+def two_lines(string: str, *, width_px: int, font: QFont) -> tuple[str, str]:
+    """Return a name over two lines of `width_px`, the second empty where one will do.
+
+    The second is shortened in the middle: names that begin alike often differ at their end.
+    """
+    if text_width(string, font) <= width_px:
+        return string, ""
+    fits = 1
+    while fits < len(string) and text_width(string[: fits + 1], font) <= width_px:
+        fits += 1
+    # Between words where there are some, behind a hyphen or the like, or else wherever the line is full.
+    end = string.rfind(" ", 0, fits + 1)
+    if end <= 0:
+        end = max(string.rfind(sign, 0, fits) for sign in "-_.") + 1
+    end = end if end > 0 else fits
+    rest = QFontMetrics(font).elidedText(string[end:].strip(), Qt.TextElideMode.ElideMiddle, width_px)
+    return string[:end].strip(), rest
+
+
 def rounded(rect: QRectF, radius: float) -> QPainterPath:
     """Return the outline of a rounded box."""
     path = QPainterPath()

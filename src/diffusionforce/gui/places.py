@@ -1,11 +1,13 @@
 """The places of the window, each loaded and built when it is first asked for.
 
 Together they are half of what a start would have to do, and nobody opens all of them at once. So no page is imported
-at the top of this module, and what a page asks of the window is wired here, beside its making.
+at the top of this module, and what a page asks of the window is wired here, beside its making. Once the window is
+there, `load` fetches their code on a thread, so that the first click on a place waits for less.
 """
 
 # ruff: noqa: PLC0415 - loading late is what this module is for.
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -26,6 +28,12 @@ def build(key: str, window: "Window") -> "Place":
         window: Whose place it is. It does what the place asks for.
     """
     return _BUILDERS[key](window)
+
+
+def load() -> None:
+    """Load the code of all places; nothing is built. For a thread, while the window has nothing else to do."""
+    for name in ("datasets", "profiles", "profile_editor", "settings", "rig", "history", "gallery", "run_live"):
+        importlib.import_module(f"diffusionforce.gui.pages.{name}")
 
 
 def _run(window: "Window") -> "RunPlace":

@@ -113,11 +113,12 @@ class BulkEdit(QWidget):
             name = Elided(picture.name, "caption", mode=Qt.TextElideMode.ElideMiddle)
             self._preview.addLayout(column(name, Elided(text or "(empty)", "small"), gap=0))
         allowed = bool(planned) and self._desk.can_repair
-        whole = words.count(len(self._pictures), "caption")
-        if not self.first.text().strip():
-            self.summary.set_text(f"For {whole}.")
+        num_written = len(self._desk.book.written(self._pictures))
+        if self.first.text().strip():
+            num_changed = len(self._desk.book.written(planned))
+            self.summary.set_text(_effect(num_changed, num_written, num_new=len(planned) - num_changed))
         else:
-            self.summary.set_text(f"Changes {len(planned):,} of {whole}.")
+            self.summary.set_text(_whole(num_written, num_bare=len(self._pictures) - num_written))
         reason = "It comes with the app and stays as it is." if self._desk.is_read_only else "Nothing would change."
         self.apply.allow(allowed, reason=reason)
 
@@ -128,3 +129,20 @@ class BulkEdit(QWidget):
                 self._desk.set_trigger(self.first.text())
             self._desk.apply_captions(EDITS[self.kind.currentIndex()][0], planned)
             self.refresh()
+
+
+def _whole(num_written: int, *, num_bare: int) -> str:
+    """Return what an edit would be for: captions, and pictures that have none yet."""
+    said = f"For {words.count(num_written, 'caption')}."
+    if not num_bare:
+        return said
+    return f"{said} " + (f"{num_bare:,} pictures have none." if num_bare > 1 else "1 picture has none.")
+
+
+def _effect(num_changed: int, num_written: int, *, num_new: int) -> str:
+    """Return what an edit would do: to the captions that there are, and to pictures without one."""
+    said = f"Changes {num_changed:,} of {words.count(num_written, 'caption')}."
+    if not num_new:
+        return said
+    new = f"{num_new:,} pictures without a caption get one." if num_new > 1 else "1 picture without a caption gets one."
+    return f"{said} {new}" if num_written else new

@@ -21,6 +21,11 @@ from diffusionforce.gui.widgets.labels import Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, hairline, holder, row, scrolling
 
 NUM_FOLDED = 4
+LOW_PAGE_PX = 640
+FOLDED_SHARE, FOLDED_LOW_SHARE = 0.4, 0.3
+"""Of the page, for findings while they are folded."""
+LIST_MARGINS_PX = 2 * 16 + 6 + 12
+"""Beside the rows: what the card, the list and its scroll bar take."""
 
 
 class FindingsCard(Card):
@@ -56,6 +61,7 @@ class FindingsCard(Card):
         self._unchecked = _line("info", "Not checked. Press Check again to look for problems.")
         self.add(self._progress, self._fine, self._nothing, self._unchecked, self._list, self._few)
         self._lines: list[FindingLine] = []
+        self._shown_rows: list[FindingRow] = []
         desk.progressed.connect(self._on_progress)
 
     def show_desk(self) -> None:
@@ -93,13 +99,13 @@ class FindingsCard(Card):
 
     def _fill(self) -> None:
         clear(self._rows)
-        made = [self._row(line) for line in self._lines]
+        made = self._shown_rows = [self._row(line) for line in self._lines]
         widest = max((each.repair.sizeHint().width() for each in made if each.repair.text()), default=0)
         for index, each in enumerate(made):
             if index:
                 self._rows.addWidget(hairline())
-            # So that the buttons stand in columns.
-            each.repair.setMinimumWidth(widest)
+            # So that the buttons stand in columns, where that leaves room for the words.
+            each.repair.setMinimumWidth(0 if self._is_compact else widest)
             self._rows.addWidget(each)
         surplus = len(self._lines) - NUM_FOLDED
         self.fold.setVisible(surplus > 0)
@@ -131,14 +137,19 @@ class FindingsCard(Card):
         self._fill()
 
     def _fit(self) -> None:
-        """Give the list the height of what it shows; opened, it scrolls in half of the page."""
-        whole = len(self._lines) * (ROW_PX + 1)
+        """Give the list the height of what it shows; what is more scrolls, so that the pictures keep their room."""
+        rows = [row for row in self._shown_rows if not row.isHidden()]
+        # Where they are high, so that they fit when the bar to scroll with is there, too.
+        width_px = self.width() - LIST_MARGINS_PX
+        heights = [max(ROW_PX, row.heightForWidth(width_px)) + 1 for row in rows]
         parent = self.parentWidget()
         page_px = parent.height() if parent is not None else 800
-        folded = min(NUM_FOLDED if page_px > 640 else 3, len(self._lines)) * (ROW_PX + 1)
+        is_low = page_px <= LOW_PAGE_PX
+        share = FOLDED_LOW_SHARE if is_low else FOLDED_SHARE
+        folded = min(sum(heights[: 3 if is_low else NUM_FOLDED]), max(2 * ROW_PX, int(page_px * share)))
         limit = max(folded, int(page_px * 0.5)) if self._is_open else folded
         # Without the hairline under the last one.
-        self._list.setFixedHeight(max(1, min(whole, limit) - 1))
+        self._list.setFixedHeight(max(1, min(sum(heights), limit) - 1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the list to the page."""

@@ -1,5 +1,7 @@
 """The header of the datasets page: the name of the open dataset, and what can be done with all of it."""
 
+from PySide6.QtCore import Qt
+
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.page import Header
@@ -11,7 +13,7 @@ class DatasetsHeader(Header):
     """Name, folders, and buttons."""
 
     def __init__(self, desk: DatasetDesk) -> None:
-        super().__init__("", "")
+        super().__init__("", "", note_mode=Qt.TextElideMode.ElideMiddle)
         self._desk = desk
         self.undo = Button("", "undo", kind="ghost", tip="Undo (Ctrl+Z)")
         self.search = Button("", "search", kind="ghost", tip="Find in names and captions (Ctrl+F)")

@@ -63,7 +63,7 @@ class DatasetList(QFrame):
                     else self._library.title(entry.choice)
                 )
                 note = entry.note or ("comes with the app" if entry.choice.startswith("demo:") else "not checked yet")
-                item = ListItem(tr(name), tr(note), icon="images", mark=entry.mark, tone=entry.mark)
+                item = ListItem(tr(name), tr(note), icon="images", mark=entry.mark, tone=entry.mark, wraps=True)
                 item.setObjectName(entry.choice)
                 item.setChecked(entry.choice == choice)
                 item.clicked.connect(lambda _checked=False, c=entry.choice: self.chosen.emit(c))

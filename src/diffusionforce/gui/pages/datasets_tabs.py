@@ -70,7 +70,7 @@ class CaptionsTab(QWidget):
         self.list_card.add((self.tags, 1))
         self.bulk = BulkEdit(desk)
         self.edit_card = Card("Edit all captions", gap=8)
-        self.edit_card.add(self.bulk, None)
+        self.edit_card.add((scrolling(self.bulk, name="clear"), 1))
         self.edit_card.setFixedWidth(BULK_PX)
         self.tags.chosen.connect(self.bulk.take_words)
         layout = QHBoxLayout(self)

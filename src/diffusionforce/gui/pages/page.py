@@ -1,5 +1,6 @@
 """What all pages share: margins, a header with actions at its right, content that scrolls where it must."""
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
@@ -14,12 +15,16 @@ COMPACT_PX = 1200
 class Header(QWidget):
     """Title, a line under it, and room for a chip and for actions."""
 
-    def __init__(self, title: str, note: str = "") -> None:
+    def __init__(
+        self, title: str, note: str = "", *, note_mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+    ) -> None:
+        """Make a header; `note_mode` says where a note that is too long is shortened: paths in the middle."""
         super().__init__()
         self.setObjectName("clear")
-        self.title = Elided(tr(title), "title")
+        # Names that begin alike often differ at their end.
+        self.title = Elided(tr(title), "title", mode=Qt.TextElideMode.ElideMiddle)
         self.title.setSizePolicy(self.title.sizePolicy().Policy.Maximum, self.title.sizePolicy().Policy.Preferred)
-        self.note = Elided(tr(note), "body2")
+        self.note = Elided(tr(note), "body2", mode=note_mode)
         self.chips = row(gap=10)
         self.buttons = row(gap=8)
         first = row(self.title, self.chips, None, gap=10)

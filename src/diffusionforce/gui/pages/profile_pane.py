@@ -83,7 +83,7 @@ class ProfilePane(QFrame):
         self._names.addStretch(1)
 
     def _line(self, item: ShelfItem) -> ListItem:
-        line = ListItem(item.title, self._note(item), mark="" if item.is_own else "lock")
+        line = ListItem(item.title, self._note(item), mark="" if item.is_own else "lock", wraps=True)
         line.setObjectName(item.name)
         line.setChecked(item.name == self._chosen)
         line.clicked.connect(lambda: self.chosen.emit(item.name))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from diffusionforce.gui import icons, theme
 from diffusionforce.gui.model.language import key_names, tr
+from diffusionforce.gui.tokens import Tokens
 
 Kind = Literal["", "primary", "danger", "ghost"]
 _ICON_TONES = {"primary": "on_accent", "danger": "err"}
@@ -36,6 +37,7 @@ class Button(QPushButton):
         # The gap between icon and text cannot be styled, hence the blank.
         super().__init__(f" {text}" if icon and text else text)
         self._icon_name, self._kind, self._tip = icon, kind, tip
+        self._tinted: tuple[str, str, Tokens] | None = None
         self.setAccessibleName(text or tip)
         self.setToolTip(tip)
         self.setProperty("kind", kind)
@@ -85,6 +87,9 @@ class Button(QPushButton):
         super().changeEvent(event)
 
     def _tint(self) -> None:
-        if self._icon_name:
+        # Qt speaks of another style also for each surface that the button is put upon while a page is built.
+        looks = (self._icon_name, self._kind, theme.current())
+        if self._icon_name and looks != self._tinted:
+            self._tinted = looks
             tone = _ICON_TONES.get(self._kind, "text2")
             self.setIcon(icons.icon(self._icon_name, theme.colour(tone).name(), theme.colour("off").name()))

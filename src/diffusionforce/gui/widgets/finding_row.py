@@ -1,4 +1,4 @@
-"""A finding as a line of a list: what it is, which files, and the buttons that help."""
+"""A finding as a row of a list: what it is, which files, and the buttons that help. It is as high as its words need."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from diffusionforce.gui.model.dataset_table import FindingLine
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.buttons import Button
-from diffusionforce.gui.widgets.labels import Elided, Icon
+from diffusionforce.gui.widgets.labels import Icon, Wrapped
 from diffusionforce.gui.widgets.layout import add, column, row
 from diffusionforce.gui.widgets.notices import SEVERITIES
 
@@ -37,8 +37,8 @@ class FindingRow(QWidget):
         self.repair.clicked.connect(self.repair_asked)
         layout = row(gap=10, margins=(0, 7, 0, 7))
         layout.addWidget(Icon(line.tone, line.tone, 18), 0, Qt.AlignmentFlag.AlignTop)
-        add(layout, (column(Elided(heading, "strong"), Elided(text, "small"), gap=1), 1))
+        add(layout, (column(Wrapped(heading, "strong"), Wrapped(text, "small"), None, gap=1), 1))
         for button in (self.show_files, self.repair):
             layout.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setLayout(layout)
-        self.setFixedHeight(ROW_PX)
+        self.setMinimumHeight(ROW_PX)

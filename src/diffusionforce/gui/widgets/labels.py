@@ -1,11 +1,16 @@
 """Labels: plain, shortened with an ellipsis, and an icon that follows the theme."""
 
+import re
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from diffusionforce.gui import icons, paint, theme
 from diffusionforce.gui.model.language import tr, unbroken
+
+_LONG_WORD = re.compile(r"\S{16,}")
+_BREAKING = re.compile(r"[^\W_]{1,11}[\W_]+|[^\W_]{12}")
 
 
 def set_property(widget: QWidget, name: str, value: str) -> None:
@@ -76,6 +81,27 @@ class Elided(Label):
         tip = self.text() if shown != self.text() else ""
         if tip != self.toolTip():
             self.setToolTip(tip)
+
+
+class Wrapped(Label):
+    """A sentence with names of the user's in it, shown whole on as many lines as it needs.
+
+    Names of files have no blanks, and Qt breaks lines nowhere else: one long name would push everything beside it out
+    of sight. So they may be broken, after signs that join words where there are some.
+    """
+
+    def __init__(self, text: str = "", role: str = "body", *, tone: str = "") -> None:
+        super().__init__(text, role, tone=tone, wrap=True)
+        self.setMinimumWidth(24)
+
+    def in_language(self, text: str) -> str:
+        """Return the text as it is, with places to break it."""
+        return _LONG_WORD.sub(lambda word: _breakable(word.group()), text)
+
+
+def _breakable(word: str) -> str:
+    """Return a long word with places where a line may end that nobody sees."""
+    return _BREAKING.sub("\\g<0>\u200b", word)
 
 
 class Icon(QWidget):

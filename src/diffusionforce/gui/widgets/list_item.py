@@ -1,41 +1,48 @@
 """A line of a list: picture or icon, name, a second line, a mark."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPixmap
+from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.language import unbroken
 from diffusionforce.gui.widgets.focus import shows_ring
 
 HEAD_PX, NARROW_HEAD_PX = 36, 32
 NARROW_PX = 190
 """Below this width names come before everything else."""
+ITEM_PX, LINE_PX = 52, 17
+"""Height of a line of the list, and what a second line of its name adds."""
 
 
 class ListItem(QAbstractButton):
     """A line that can be chosen."""
 
-    def __init__(self, name: str, note: str, *, icon: str = "", mark: str = "", tone: str = "") -> None:
-        """Make a line; `tone` colours its mark."""
+    def __init__(
+        self, name: str, note: str, *, icon: str = "", mark: str = "", tone: str = "", wraps: bool = False
+    ) -> None:
+        """Make a line; `tone` colours its mark. Where it wraps, a name that is too long takes a second line."""
         super().__init__()
+        self._wraps = wraps
         self._note, self._icon, self._mark, self._tone = note, icon, mark, tone or "text3"
         self._picture: QPixmap | None = None
         self.setText(name)
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover, True)
-        self.setFixedHeight(52)
+        self.setFixedHeight(ITEM_PX)
         self.setMinimumWidth(120)
         self.setAccessibleName(f"{name}. {note}")
         self.setToolTip(f"{name}\n{note}")
 
     def sizeHint(self) -> QSize:
         """Return the usual size of a line."""
-        return QSize(220, 52)
+        return QSize(220, ITEM_PX)
 
     def set_picture(self, picture: QPixmap) -> None:
         """Show a picture instead of the icon."""
         self._picture = picture
+        self._fit()
         self.update()
 
     def set_note(self, note: str) -> None:
@@ -49,12 +56,39 @@ class ListItem(QAbstractButton):
         """Whether the mark sits on the picture: a narrow list needs its width for names."""
         return self.width() < NARROW_PX and (self._picture is not None or bool(self._icon))
 
-    def _paint_head(self, painter: QPainter) -> float:
-        """Paint picture or icon, and return where the text begins."""
+    @property
+    def _text_left(self) -> int:
+        """Where the text begins."""
         if self._picture is None and not self._icon:
-            return 10.0
+            return 10
+        return 8 + (NARROW_HEAD_PX if self.width() < NARROW_PX else HEAD_PX) + 10
+
+    @property
+    def _text_px(self) -> int:
+        """How wide the text may be."""
+        return self.width() - self._text_left - (26 if self._mark and not self._marks_head else 8)
+
+    def name_lines(self) -> tuple[str, str]:
+        """Return the name as it is shown: a line, and a second one, or nothing."""
+        font = theme.font(13, 600)  # The wider of the two, so that nothing moves when it is chosen.
+        if not self._wraps:
+            return self.text(), ""
+        return paint.two_lines(unbroken(self.text()), width_px=self._text_px, font=font)
+
+    def _fit(self) -> None:
+        self.setFixedHeight(ITEM_PX + (LINE_PX if self.name_lines()[1] else 0))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take the height that the name needs at this width."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _paint_head(self, painter: QPainter) -> None:
+        """Paint picture or icon."""
+        if self._picture is None and not self._icon:
+            return
         edge = NARROW_HEAD_PX if self.width() < NARROW_PX else HEAD_PX
-        frame = QRectF(8, (52 - edge) / 2, edge, edge)
+        frame = QRectF(8, (self.height() - edge) / 2, edge, edge)
         if self._picture is not None:
             paint.cover(painter, frame, self._picture, radius=5)
         else:
@@ -64,7 +98,6 @@ class ListItem(QAbstractButton):
             badge = QRectF(frame.right() - 12, frame.bottom() - 12, 18, 18)
             paint.box(painter, badge, radius=9, fill="side")
             self._paint_mark(painter, badge.adjusted(2, 2, -2, -2))
-        return frame.right() + 10.0
 
     def _paint_mark(self, painter: QPainter, place: QRectF) -> None:
         icons.paint(painter, self._mark, place, theme.colour(self._tone).name())
@@ -75,15 +108,17 @@ class ListItem(QAbstractButton):
         rect = QRectF(self.rect()).adjusted(0, 1, 0, -1)
         if chosen or self.underMouse():
             paint.box(painter, rect, radius=6, fill="accent_bg" if chosen else "hover")
-        left = self._paint_head(painter)
-        is_aside = self._mark and not self._marks_head
-        width = self.width() - left - (26 if is_aside else 8)
-        weight = 600 if chosen else 500
-        paint.text(painter, QRectF(left, 7, width, 20), self.text(), font=theme.font(13, weight), colour="text")
+        self._paint_head(painter)
+        left, width = self._text_left, self._text_px
+        weight, top = 600 if chosen else 500, 7
+        for line in filter(None, self.name_lines()):
+            paint.text(painter, QRectF(left, top, width, 20), line, font=theme.font(13, weight), colour="text")
+            top += LINE_PX
         ink = "text2" if chosen else "text3"
-        paint.text(painter, QRectF(left, 27, width, 16), self._note, font=theme.font(11), colour=ink)
-        if is_aside:
-            self._paint_mark(painter, QRectF(self.width() - 24, 18, 16, 16))
+        note = QRectF(left, self.height() - 25, width, 16)
+        paint.text(painter, note, self._note, font=theme.font(11), colour=ink)
+        if self._mark and not self._marks_head:
+            self._paint_mark(painter, QRectF(self.width() - 24, (self.height() - 16) / 2, 16, 16))
         if shows_ring(self):
             paint.ring(painter, rect)
         painter.end()

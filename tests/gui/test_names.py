@@ -1,0 +1,60 @@
+"""Names that are too long for their place: what tells one from another stays in sight."""
+
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from diffusionforce.gui.model.language import unbroken
+from diffusionforce.gui.widgets.list_item import ITEM_PX, LINE_PX, ListItem
+
+ITEM_WIDTH_PX = 180
+
+
+@pytest.fixture
+def around(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.resize(600, 400)
+    made.show()
+    return made
+
+
+def shown(name: str, around: QWidget) -> ListItem:
+    item = ListItem(name, "needs a graphics card", mark="lock", wraps=True)
+    item.setParent(around)
+    item.resize(ITEM_WIDTH_PX, item.height())
+    item.show()
+    return item
+
+
+# Symptom: in a small window the last two were both "FLUX.2 Klein 9B, 1024 …".
+@pytest.mark.parametrize(
+    "name", ["Gouache_landscapes_by_the_sea", "FLUX.2 Klein 9B, 1024 px", "FLUX.2 Klein 9B, 1024 px, mine"]
+)
+def test_a_long_name_takes_a_second_line(name: str, around: QWidget):
+    item = shown(name, around)
+    first, second = item.name_lines()
+    assert second
+    assert f"{first}{second}".replace(" ", "") == unbroken(name).replace(" ", "")
+    assert item.height() == ITEM_PX + LINE_PX
+
+
+def test_a_short_name_takes_one_line(around: QWidget):
+    item = shown("Pocket demo", around)
+    assert item.name_lines() == ("Pocket demo", "")
+    assert item.height() == ITEM_PX
+
+
+def test_the_longest_names_keep_their_end(around: QWidget):
+    item = shown("A profile of mine with a name as long as names may ever become, number " + "7", around)
+    first, second = item.name_lines()
+    assert first.startswith("A profile")
+    assert second.endswith("number 7")
+    assert "…" in second
+
+
+def test_a_name_goes_back_to_one_line_where_there_is_room(around: QWidget):
+    item = shown("FLUX.2 Klein 9B, 1024 px, mine", around)
+    item.resize(400, item.height())
+    assert item.name_lines()[1] == ""
+    assert item.height() == ITEM_PX

@@ -33,6 +33,7 @@ IN_THE_WINDOW = (
     "gui/model/forecast_answer.py",
     "gui/model/forecast_bars.py",
     "gui/model/forecast_blocks.py",
+    "gui/model/forecast_cuts.py",
     "gui/model/forecast_strip.py",
     "gui/model/forecast_verdict.py",
     "gui/model/forecast_ways.py",
@@ -164,6 +165,7 @@ FROM_THE_CHILD = (
     "trainer/scarcity.py",
     "trainer/stall.py",
     "ugpum/causes.py",
+    "ugpum/candidate.py",
     "ugpum/planner.py",
     "wire/interpreter.py",
 )

@@ -84,7 +84,8 @@ def test_the_plan_shows_what_each_card_will_hold_and_the_ways(page: RunPlanPage,
     assert "Weights 11.20 GB" in bars(page)[0].toolTip()
     assert "13.4 GB needed · 512 MB to spare" in visible_texts(page)
     assert [row.line.is_recommended for row in rows(page)] == [True, False, False, False]
-    assert [strip.accessibleName() for strip in page.findChildren(BlockStrip)] == ["GPU 0: 24 blocks. GPU 1: 16 blocks"]
+    assert page.forecast.cut.bar.accessibleDescription().startswith("GPU 0 · 24 blocks. GPU 1 · 16 blocks.")
+    assert not page.findChildren(BlockStrip), "the bar with the cut shows the same"
     assert page.start.isEnabled()
     assert len(foretold.job_files) == 1
 

@@ -1,6 +1,6 @@
 """Forecasts as the forecasting process would write them, for a model of 14 billion parameters on small cards."""
 
-from diffusionforce.wire.forecast import CardNeed, Forecast, ForecastCard, PhaseNeed, Way, WayCard
+from diffusionforce.wire.forecast import CardNeed, Cut, Forecast, ForecastCard, PhaseNeed, Way, WayCard
 
 GIB = 1024**3
 MIB = 1024**2
@@ -150,7 +150,33 @@ def forecast(**changes: object) -> Forecast:
         ),
         "took_s": 1.4,
     }
-    return Forecast.model_validate(values | changes)
+    made = Forecast.model_validate(values | changes)
+    return made.model_copy(update={"cuts": cuts(made)})
+
+
+def cuts(made: Forecast) -> tuple[Cut, ...]:
+    """Return every cut of the shown way of a forecast, if it is a split: a block is 0.45 GiB and takes its time."""
+    shown = made.ways[made.shown_way]
+    if len(shown.cards) != 2:
+        return ()
+    budgets = [card.usable_bytes for card in made.rig]
+    found: list[Cut] = []
+    for first in range(1, made.num_blocks):
+        moved = first - shown.cards[0].num_blocks
+        needed = [shown.cards[0].needed_bytes + moved * gib(0.45), shown.cards[1].needed_bytes - moved * gib(0.45)]
+        missing = tuple(max(0, need - budget) for need, budget in zip(needed, budgets, strict=True))
+        found.append(
+            Cut(
+                num_blocks=(first, made.num_blocks - first),
+                num_paged=tuple(card.num_paged for card in shown.cards),
+                needed_bytes=tuple(needed),
+                missing_bytes=missing,
+                fits=not any(missing),
+                step_s=None if shown.step_s is None else shown.step_s + 0.06 * abs(moved),
+                is_best=not moved,
+            )
+        )
+    return tuple(found)
 
 
 def paging() -> Forecast:

@@ -10,14 +10,12 @@ listed with its reason, and where nothing fits, the refusal names what is missin
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from diffusionforce.rig import in_gb
-from diffusionforce.ugpum.estimate import Estimator, Kind, Placing, PlanCard, Stage, Variant, spread
-from diffusionforce.ugpum.forecast import Layout, Op
+from diffusionforce.ugpum.candidate import Candidate, Wish
+from diffusionforce.ugpum.estimate import Estimator, Kind, Placing, PlanCard, Variant
 from diffusionforce.ugpum.sharing import all_totals, subsets
 
-Mode = Literal["A", "B", "C"]
 KINDS: tuple[Kind, ...] = ("one card", "split", "one card + swap", "split + swap")
 
 MAX_CHUNKS_EACH = 5
@@ -26,133 +24,6 @@ NUM_JUDGED, JUDGED_WITHIN = 8, 1.06
 neighbours that are within a few per cent of each other by chance."""
 CONTENDS_WITHIN = 1.5
 """Ways that seem slower than the fastest by more are judged by their best placement alone."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """One way to train, in its best placement.
-
-    Attributes:
-        kind: The way.
-        variant: Number format and division of the batch.
-        placing: Which card runs which blocks.
-        stages: What each used card gets, in the order of `placing.cards`.
-        step_s: Predicted step.
-        num_aside: For each used card the blocks that step aside while samples are made; None if samples do not fit.
-        ram_bytes: RAM for blocks that live or step aside there.
-        missing_ram_bytes: What RAM lacks.
-        num_slots: Blocks that a card can hold for their turn, if it pages any, while samples are made too.
-        reason: Why it is recommended or not, in words.
-    """
-
-    kind: Kind
-    variant: Variant
-    placing: Placing
-    stages: tuple[Stage, ...]
-    step_s: float
-    num_aside: tuple[int, ...] | None = None
-    ram_bytes: int = 0
-    missing_ram_bytes: int = 0
-    num_slots: int = 3
-    reason: str = ""
-
-    @property
-    def missing_bytes(self) -> int:
-        """What the card that lacks most lacks."""
-        return max(stage.missing_bytes for stage in self.stages)
-
-    @property
-    def fits(self) -> bool:
-        """Whether training fits all cards and RAM."""
-        return not self.missing_bytes and not self.missing_ram_bytes
-
-    @property
-    def mode(self) -> Mode:
-        """A: all resident. B: some blocks always in RAM. C: some step aside while samples are made."""
-        if any(stage.num_paged for stage in self.stages):
-            return "B"
-        return "C" if any(self.num_aside or ()) else "A"
-
-    @property
-    def rank(self) -> tuple[int, float, float]:
-        """Smaller is better: what fits before what lacks, then the step, then how much the busiest card does in it.
-
-        Where the processor sets the pace, the step is as long in many ways.
-        """
-        return self.missing_bytes + self.missing_ram_bytes, self.step_s, max(stage.busy_s for stage in self.stages)
-
-    @property
-    def paged(self) -> frozenset[int]:
-        """The blocks that live in RAM, spread evenly among each card's, so that each has others to hide behind."""
-        return frozenset[int]().union(
-            *(spread(self.placing.blocks_of(rank), stage.num_paged) for rank, stage in enumerate(self.stages))
-        )
-
-    def layout(self, order: Sequence[Op]) -> Layout:
-        """The placement for a forecast.
-
-        Args:
-            order: A schedule for `placing.card_of_chunk`, in issue order.
-        """
-        slots = {card: stage.num_slots for card, stage in zip(self.placing.cards, self.stages, strict=True)}
-        num_cards = max(self.placing.cards) + 1
-        return Layout(
-            chunk_sizes=self.placing.chunk_sizes,
-            card_of_chunk=self.placing.card_of_chunk,
-            order=order,
-            paged=self.paged,
-            num_slots=tuple(slots.get(card, 0) for card in range(num_cards)),
-            num_cards=num_cards,
-            home=self.placing.cards[0],
-        )
-
-    @property
-    def words(self) -> str:
-        """The way in words."""
-        micro = self.variant.num_microbatches
-        on = f" on {self.stages[0].label}" if len(self.stages) == 1 else ""
-        return f"{self.kind}{on}, {self.variant.weights} weights, {micro} micro-batch{'es' if micro > 1 else ''}"
-
-    def is_called(self, text: str) -> bool:
-        """Whether a text names this way: its words, or a beginning of them that ends where a word does."""
-        words, text = self.words.lower(), " ".join(text.lower().split())
-        return words == text or words.startswith((f"{text},", f"{text} on "))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wish:
-    """What the user insists on; None leaves the choice to the planner.
-
-    Attributes:
-        kinds: Ways.
-        weights: Number formats.
-        num_microbatches: Divisions of the batch.
-        way: One way, by its number in the list of all ways or by the beginning of its words; empty names none.
-        preferred: Ways that are taken where they fit, fastest or not.
-        because: Why what is faster is not taken, to be read after "but" and after "because".
-    """
-
-    kinds: frozenset[Kind] | None = None
-    weights: frozenset[str] | None = None
-    num_microbatches: frozenset[int] | None = None
-    way: str = ""
-    preferred: frozenset[Kind] = frozenset()
-    because: str = "is not what was asked for"
-
-    def allows(self, candidate: Candidate, *, number: int = 0) -> bool:
-        """Whether a candidate is one that the user would take.
-
-        Args:
-            candidate: A way.
-            number: Its number in the list of all ways, from 1.
-        """
-        if self.way:
-            return self.way == str(number) or (not self.way.isdigit() and candidate.is_called(self.way))
-        return (
-            (self.kinds is None or candidate.kind in self.kinds)
-            and (self.weights is None or candidate.variant.weights in self.weights)
-            and (self.num_microbatches is None or candidate.variant.num_microbatches in self.num_microbatches)
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +43,8 @@ class Plan:
     closest: Candidate
     refusal: tuple[str, ...] = ()
     ways_out: tuple[str, ...] = ()
+    cuts: tuple[Candidate, ...] = ()
+    """Where the closest is a split over two cards: the same with every other cut, estimated, by blocks of the first."""
 
 
 Judge = Callable[[Candidate], Candidate]
@@ -209,24 +82,30 @@ def plan(
     if not cards or not variants:
         raise ValueError(f"a plan needs cards and variants, not {len(cards)} and {len(variants)}")
     most = 1 if judge is None else NUM_JUDGED
+    wish = wish or Wish()
     ranked: list[list[list[Candidate]]] = []
+    asked: list[Candidate] = []
+    searches: dict[int, _Search] = {}
     for variant in variants:
         search = _Search(Estimator(variant, cards, num_slots=num_slots), ram_bytes, max_chunks_each, even_chunks_each)
+        searches[id(variant)] = search
         ways: list[Kind] = [kind for kind in kinds if variant.kinds is None or kind in variant.kinds]
         ranked += [sets for kind in ways if (sets := search.best(kind, most=most))]
-    found = [_judged_best(sets, judge, fastest_s=_fastest_s(ranked)) for sets in ranked]
+        asked += [cut for kind in ways for cut in search.asked(kind, wish, judge)]
+    found = [_judged_best(sets, judge, fastest_s=_fastest_s(ranked)) for sets in ranked] + asked
     found.sort(key=lambda candidate: candidate.rank)
-    wish = wish or Wish()
     allowed = [candidate for number, candidate in enumerate(found, 1) if wish.allows(candidate, number=number)]
     fitting = [candidate for candidate in allowed if candidate.fits]
     recommended = min(fitting, key=lambda one: one.kind not in wish.preferred, default=None)
     explained = tuple(replace(one, reason=_reason(one, recommended, wish)) for one in found)
     if recommended is not None:
+        cuts = searches[id(recommended.variant)].cuts(recommended)
         recommended = explained[found.index(recommended)]
-        return Plan(candidates=explained, recommended=recommended, closest=recommended)
+        return Plan(candidates=explained, recommended=recommended, closest=recommended, cuts=cuts)
     refusal, ways_out = _refusal(allowed, found, cards, wish)
     closest = explained[found.index(allowed[0]) if allowed else 0]
-    return Plan(candidates=explained, recommended=None, closest=closest, refusal=refusal, ways_out=ways_out)
+    cuts = searches[id(closest.variant)].cuts(closest)
+    return Plan(candidates=explained, recommended=None, closest=closest, refusal=refusal, ways_out=ways_out, cuts=cuts)
 
 
 @dataclass(frozen=True)
@@ -252,6 +131,50 @@ class _Search:
                 by_cards.setdefault(placing.cards, []).append(candidate)
         sets = [heapq.nsmallest(most, found, key=lambda one: one.rank) for found in by_cards.values()]
         return sorted(sets, key=lambda found: found[0].rank)
+
+    def asked(self, kind: Kind, wish: Wish, judge: Judge | None) -> list[Candidate]:
+        """The best placement of a way with the cut that is asked for, judged; none where the way is another one."""
+        totals = wish.totals
+        if not totals or not kind.startswith("split") or not self._can_be_cut(totals):
+            return []
+        found = [cut for cut in self._cut_into(kind, totals) if wish.allows(cut)]
+        best = heapq.nsmallest(1 if judge is None else NUM_JUDGED, found, key=lambda one: one.rank)
+        judged = [judge(one) for one in best] if judge is not None else best
+        return [min(judged, key=lambda one: one.rank)] if judged else []
+
+    def cuts(self, candidate: Candidate) -> tuple[Candidate, ...]:
+        """What a split over two cards would be with every other cut, by the number of blocks of its first card.
+
+        All are estimated, and corrected by what the judge found of the candidate itself.
+        """
+        placing, num_blocks = candidate.placing, self.estimator.num_blocks
+        if len(placing.cards) != 2 or not self._can_be_cut(placing.totals):
+            return ()
+        paging = candidate.kind.endswith("swap")
+        own = self._judged(candidate.kind, placing, paging=paging)
+        found: list[Candidate] = []
+        for first in range(1, num_blocks):
+            totals = (first, num_blocks - first)
+            every = (self._judged(candidate.kind, one, paging=paging) for one in self._divided(placing.cards, totals))
+            best = min(every, key=lambda one: one.rank)
+            found.append(candidate if totals == placing.totals else _corrected(best, own, candidate, self.estimator))
+        return tuple(found)
+
+    def _can_be_cut(self, totals: Sequence[int]) -> bool:
+        return not self.even_chunks_each and sum(totals) == self.estimator.num_blocks and min(totals) > 0
+
+    def _cut_into(self, kind: Kind, totals: tuple[int, ...]) -> Iterator[Candidate]:
+        """All candidates of a split in which the used cards get these numbers of blocks."""
+        kinds = [replace(card, label="") for card in self.estimator.cards]
+        for cards in subsets(self.estimator.variant.block_s, len(totals), kinds=kinds):
+            for placing in self._divided(cards, totals):
+                candidate = self._judged(kind, placing, paging=kind.endswith("swap"))
+                yield replace(candidate, is_asked_cut=True)
+
+    def _divided(self, cards: tuple[int, ...], totals: tuple[int, ...]) -> Iterator[Placing]:
+        most = self.max_chunks_each if self.estimator.variant.num_microbatches > 1 else 1
+        for chunks_each in range(1, min(most, *totals) + 1):
+            yield Placing(cards=cards, totals=totals, chunks_each=chunks_each)
 
     def _judged(self, kind: Kind, placing: Placing, *, paging: bool) -> Candidate:
         estimator = self.estimator
@@ -287,14 +210,28 @@ class _Search:
                 totals = tuple(num_blocks // num_cards + (rank < num_blocks % num_cards) for rank in range(num_cards))
                 yield Placing(cards=tuple(range(num_cards)), totals=totals, chunks_each=self.even_chunks_each)
             return
-        most = self.max_chunks_each if self.estimator.variant.num_microbatches > 1 else 1
         kinds = [replace(card, label="") for card in self.estimator.cards]
         for size in range(2, num_cards + 1):
             for cards in subsets(self.estimator.variant.block_s, size, kinds=kinds):
                 block_s = [self.estimator.variant.block_s[card] for card in cards]
                 for totals in all_totals(num_blocks, block_s):
-                    for chunks_each in range(1, min(most, *totals) + 1):
-                        yield Placing(cards=cards, totals=totals, chunks_each=chunks_each)
+                    yield from self._divided(cards, totals)
+
+
+def _corrected(estimate: Candidate, own: Candidate, judged: Candidate, estimator: Estimator) -> Candidate:
+    """A candidate's estimate with what the judge found of its neighbour, for which the estimate was `own`."""
+    stages = tuple(
+        replace(
+            stage,
+            needed_bytes=(needed := stage.needed_bytes + known.needed_bytes - guessed.needed_bytes),
+            missing_bytes=max(0, needed - estimator.cards[card].budget_bytes),
+        )
+        for card, stage, known, guessed in zip(
+            estimate.placing.cards, estimate.stages, judged.stages, own.stages, strict=True
+        )
+    )
+    factor = judged.step_s / own.step_s if own.step_s else 1.0
+    return replace(estimate, stages=stages, step_s=estimate.step_s * factor)
 
 
 def _fastest_s(ranked: Sequence[Sequence[Sequence[Candidate]]]) -> float:

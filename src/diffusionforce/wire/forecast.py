@@ -126,6 +126,22 @@ class Way(Record):
     ram_bytes: int = 0
 
 
+class Cut(Record):
+    """One place where the model could be cut between two cards, all else being as in the way that is shown."""
+
+    num_blocks: tuple[int, ...]
+    """Of each card, in the order of the way."""
+    num_paged: tuple[int, ...]
+    needed_bytes: tuple[int, ...]
+    missing_bytes: tuple[int, ...]
+    """What the budget of each card lacks; 0 where it fits."""
+    fits: bool
+    step_s: float | None
+    """Predicted seconds of a step; None where nothing is known of the cards' speed."""
+    is_best: bool = False
+    """Whether the planner would cut here."""
+
+
 class Forecast(Record):
     """The answer."""
 
@@ -149,6 +165,8 @@ class Forecast(Record):
     """Best first."""
     shown_way: int = 0
     """Index into `ways`: the one whose phases are given. The recommended one, or what comes closest where none is."""
+    cuts: tuple[Cut, ...] = ()
+    """Where the shown way is a split over two cards: every place to cut, estimated, by blocks of its first card."""
     refusal: tuple[str, ...] = ()
     """Where nothing fits: what is missing, a sentence a card."""
     ways_out: tuple[str, ...] = ()

@@ -10,6 +10,12 @@ def shown(told: Forecast) -> tuple[WayLine, ...]:
     return lines(told, best_of_each_kind(told))
 
 
+def test_a_cut_that_was_asked_for_is_told_with_the_way():
+    words = "split, bf16 weights, 4 micro-batches, blocks 22 + 18"
+    (line,) = lines(forecast(), (forecast().ways[0].model_copy(update={"words": words}),))
+    assert (line.name, line.title, line.details) == (words, "Split", "bf16, 4 micro-batches · blocks 22 + 18")
+
+
 def test_the_best_of_each_kind_is_shown_and_other_weights_unfold():
     eight_bits = (
         way("split", weights="fp8", step_s=2.8, needs=(9, 9), blocks=(20, 20)),

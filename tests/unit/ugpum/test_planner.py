@@ -447,3 +447,55 @@ def test_the_faster_card_is_found_though_the_estimate_doubts_that_it_fits() -> N
     rig = [PlanCard(label="fast", budget_bytes=6 * UNIT), PlanCard(label="slow", budget_bytes=7 * UNIT)]
     made = plan([variant], rig, ram_bytes=0, judge=judge, kinds=["one card"]).recommended
     assert made is not None and made.stages[0].label == "fast"
+
+
+TWO_GPUS = [PlanCard(label=f"GPU {index}", budget_bytes=budget * UNIT) for index, budget in enumerate((110, 70))]
+
+
+def cut_model(*, num_blocks: int = 10) -> Variant:
+    """Blocks of 4 units; the second card is half as fast."""
+    blocks = equal_blocks(num_blocks, weights=4 * UNIT, trained=UNIT, kept=UNIT, output=UNIT)
+    return Variant(weights="bf16", num_microbatches=4, footprint=blocks, block_s=(1.0, 2.0), crossing_s=0.01)
+
+
+def test_the_user_may_say_where_the_model_is_cut():
+    variant = cut_model()
+    free = plan([variant], TWO_GPUS, ram_bytes=0)
+    assert free.recommended is not None
+    own = free.recommended.placing.totals
+    way = "split, bf16 weights, 4 micro-batches"
+    for named in (f"{way}, blocks 5 + 5", "split, blocks 5+5", "blocks 5 + 5"):
+        made = plan([variant], TWO_GPUS, ram_bytes=0, wish=Wish(way=named))
+        assert made.recommended is not None and made.recommended.placing.totals == (5, 5) != own
+        assert made.recommended.words == f"{way}, blocks 5 + 5"
+        assert made.recommended.reason == "The way that was asked for."
+        assert any(one.placing.totals == own for one in made.candidates), "the planner's own is still compared"
+    assert plan([variant], TWO_GPUS, ram_bytes=0, wish=Wish(way=way)).recommended == replace(
+        free.recommended, reason="The way that was asked for."
+    )
+
+
+def test_a_cut_that_does_not_fit_or_does_not_exist_is_refused():
+    variant = cut_model()
+    made = plan([variant], TWO_GPUS, ram_bytes=0, wish=Wish(way="split, blocks 1 + 9"))
+    assert made.recommended is None and made.closest.placing.totals == (1, 9)
+    assert "on GPU 1" in made.refusal[0]
+    for way in ("split, blocks 5 + 6", "split, blocks 0 + 10", "split, fp8 weights, blocks 5 + 5"):
+        assert plan([variant], TWO_GPUS, ram_bytes=0, wish=Wish(way=way)).refusal[0].startswith("No way to train")
+    even = plan([variant], TWO_GPUS, ram_bytes=0, wish=Wish(way="split, blocks 6 + 4"), even_chunks_each=1)
+    assert even.recommended is None, "this engine cuts evenly only"
+    assert not even.cuts
+
+
+def test_a_plan_knows_every_other_cut_of_a_split():
+    made = plan([cut_model()], TWO_GPUS, ram_bytes=0, kinds=("split",))
+    assert made.recommended is not None
+    assert [cut.placing.totals for cut in made.cuts] == [(first, 10 - first) for first in range(1, 10)]
+    own = next(cut for cut in made.cuts if cut.placing.totals == made.recommended.placing.totals)
+    assert own.stages == made.recommended.stages and own.step_s == made.recommended.step_s
+    assert not made.cuts[0].fits and own.fits
+    for cut in made.cuts:
+        way = f"split, blocks {cut.placing.totals[0]} + {cut.placing.totals[1]}"
+        asked = plan([cut_model()], TWO_GPUS, ram_bytes=0, kinds=("split",), wish=Wish(way=way))
+        assert asked.closest.stages == cut.stages, "what is shown while dragging is what comes"
+        assert asked.closest.step_s == cut.step_s

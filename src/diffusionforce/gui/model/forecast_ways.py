@@ -116,11 +116,11 @@ def _relation(recommended: Way | None, way: Way) -> str:
 
 
 def _title_and_details(way: Way) -> tuple[str, str]:
-    """Return `Split` and `bf16, 4 micro-batches` of `split, bf16 weights, 4 micro-batches`."""
+    """Return `Split` and `bf16, 4 micro-batches` of `split, bf16 weights, 4 micro-batches`; a cut comes last."""
     head, _, rest = way.words.partition(", ")
     title = way.kind if head.startswith(way.kind) else head
     where = _NAME.sub("", head.removeprefix(title)).strip()
-    details = ", ".join(filter(None, (where, rest.replace(" weights", ""))))
+    details = ", ".join(filter(None, (where, rest.replace(" weights", "").replace(", blocks ", " · blocks "))))
     return title[:1].upper() + title[1:], details
 
 

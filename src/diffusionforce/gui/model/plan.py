@@ -32,6 +32,7 @@ class Plan:
         dataset_problem: Why the folder cannot be used.
         trigger_choice: The word that the user wants to call the subject by; empty takes the one that is found.
         way: Words of the way to train that the user has picked; empty takes the fastest that fits.
+        cut: The same with where the model is cut, if the user says that, too; empty leaves it to the planner.
         output: The run folder; None makes a new one among the others.
         memory: What is known of the memory that the run will need.
         readiness: Whether engine and files of a real model are here.
@@ -47,6 +48,7 @@ class Plan:
     dataset_problem: UserError | None = None
     trigger_choice: str = ""
     way: str = ""
+    cut: str = ""
     output: Path | None = None
     memory: ForecastStatus = field(default_factory=ForecastStatus)
     readiness: ReadinessView = field(default_factory=ReadinessView)
@@ -57,7 +59,7 @@ class Plan:
         """Choose a profile; a dataset that only the last profile named is forgotten."""
         self.profile_name, self.profile, self.profile_problem = name, profile, None
         self.profile_dir = profile_dir
-        self.way = ""
+        self.way = self.cut = ""
         self._suggested = None
         self._forget_dataset()
 
@@ -65,6 +67,10 @@ class Plan:
         """Choose a dataset folder."""
         self.dataset_choice = folder
         self._forget_dataset()
+
+    def pick_way(self, name: str) -> None:
+        """Pick a way to train by its name, cut where the planner would; empty takes the fastest."""
+        self.way, self.cut = name, ""
 
     def set_steps(self, steps: int) -> None:
         """Change the number of steps of this run alone."""
@@ -204,5 +210,5 @@ class Plan:
             dataset_dir=folder,
             held_out_dir=self.held_out_dir,
             run_dir=self.output_dir,
-            way=self.way,
+            way=self.cut or self.way,
         )

@@ -5,15 +5,17 @@ import time
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from diffusionforce.gui.model import forecast_bars, forecast_blocks, forecast_verdict, words
+from diffusionforce.gui.model import forecast_bars, forecast_blocks, forecast_cuts, forecast_verdict, words
 from diffusionforce.gui.model.forecast_bars import KIND_WORDS, PHASE_WORDS, PHASES, NeedBar
+from diffusionforce.gui.model.forecast_cuts import CutView
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.pages.run_cut import CutPanel
 from diffusionforce.gui.widgets.block_strip import BlockStrip, card_swatch, paged_swatch
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.chip import Chip
-from diffusionforce.gui.widgets.labels import Elided, Icon, Label
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label, set_property
 from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row
 from diffusionforce.gui.widgets.legend import Legend, Swatch
 from diffusionforce.gui.widgets.need_bar import NeedBarView, kind_swatch
@@ -33,14 +35,22 @@ class BarLine(QHBoxLayout):
         super().__init__()
         self.setSpacing(8)
         tone = "" if bar.index is None else f"g{min(bar.index, 3)}"
-        verdict = Label(bar.headline, "strong" if bar.tone else "body2", tone=bar.tone)
-        add(self, Label(bar.label, "strong", tone=tone), (Elided(bar.name), 1), verdict)
+        self._verdict = Label()
+        add(self, Label(bar.label, "strong", tone=tone), (Elided(bar.name), 1), self._verdict)
+        self.show_bar(bar)
+
+    def show_bar(self, bar: NeedBar) -> None:
+        """Show what the same card would need otherwise."""
+        set_property(self._verdict, "role", "strong" if bar.tone else "body2")
+        self._verdict.set_text(bar.headline, tone=bar.tone)
 
 
 class ForecastCard(Card):
     """Shows the status of the forecast: nothing yet, checking, a problem, or the bars."""
 
     retry_asked = Signal()
+    cut_picked = Signal(str)
+    """The name of a way with the cut that is to be taken; empty takes the fastest cut again."""
 
     def __init__(self) -> None:
         super().__init__("Memory forecast", gap=10)
@@ -55,11 +65,15 @@ class ForecastCard(Card):
         self._bars = QVBoxLayout()
         self._bars.setSpacing(10)
         self._legend = Legend()
+        self.cut = CutPanel()
+        self.cut.moved.connect(self._on_cut_moved)
+        self.cut.picked.connect(self.cut_picked)
+        self._shown_bars: list[tuple[BarLine, NeedBarView]] = []
         self._blocks = QVBoxLayout()
         self._blocks.setSpacing(6)
         self._summary = QVBoxLayout()
         self._summary.setSpacing(6)
-        self._inside = holder(column(self._bars, self._legend, self._blocks, self._summary, gap=12))
+        self._inside = holder(column(self._bars, self._legend, self.cut, self._blocks, self._summary, gap=12))
         self.add(self._words, row(self._retry, None), self._inside)
         self._clock = QTimer(self)
         self._clock.setInterval(1000)
@@ -136,6 +150,7 @@ class ForecastCard(Card):
         if state == self._filled:
             return
         self._filled = state
+        self._shown_bars = []
         for layout in (self._bars, self._blocks, self._summary):
             clear(layout)
         forecast = self._status.forecast
@@ -143,21 +158,38 @@ class ForecastCard(Card):
         for bar in bars:
             view = NeedBarView()
             view.show_bar(bar, dimmed=self._status.is_checking and forecast is not None)
-            self._bars.addLayout(column(BarLine(bar), view, gap=5))
+            line = BarLine(bar)
+            self._shown_bars.append((line, view))
+            self._bars.addLayout(column(line, view, gap=5))
         self._inside.setVisible(bool(bars))
         kinds = forecast_bars.kinds_shown(forecast) if forecast is not None else ()
         self._legend.show_items([(kind_swatch(kind), KIND_WORDS[kind]) for kind in kinds])
         self._legend.setVisible(bool(kinds))
         is_told = forecast is not None and not self._status.is_checking
         self.note.set_text(tr(forecast_bars.phase_of(forecast, self.phase).words) if forecast and is_told else "")
+        view = forecast_cuts.cut_view(forecast) if forecast is not None else None
+        self.cut.show_view(view, dimmed=self._status.is_checking)
         if forecast is not None:
-            self._fill_blocks(forecast)
+            self._fill_blocks(forecast, view)
             self._fill_summary(forecast)
 
-    def _fill_blocks(self, forecast: Forecast) -> None:
+    def _on_cut_moved(self, first: int) -> None:
+        """Show at once what the cards would hold with another cut; its own forecast follows."""
+        forecast = self._status.forecast
+        view = forecast_cuts.cut_view(forecast) if forecast is not None else None
+        if forecast is None or view is None or self.phase != "training":
+            return
+        bars = forecast_cuts.bars_at(forecast, self.phase, view, first)
+        for (line, shown), bar in zip(self._shown_bars, bars, strict=True):
+            line.show_bar(bar)
+            shown.show_bar(bar)
+
+    def _fill_blocks(self, forecast: Forecast, view: CutView | None) -> None:
         way = forecast.recommended
         if way is None or forecast_bars.is_on_processor(forecast):
             return
+        if view is not None and not way.paged_blocks and len(way.chunk_sizes) == len(way.cards):
+            return  # The bar with the cut shows the same.
         strip = BlockStrip()
         cells = forecast_blocks.cells(forecast, way)
         sentence = forecast_blocks.sentence(forecast, way)
@@ -166,7 +198,9 @@ class ForecastCard(Card):
         items: list[tuple[Swatch, str]] = [(card_swatch(index), f"{label}: {what}") for index, label, what in told]
         if way.paged_blocks:
             items.append((paged_swatch, "in RAM, brought in for their turn"))
-        add(self._blocks, hairline(), 4, Label("Where the blocks go", "strong"), strip, Legend(items))
+        if view is None:
+            add(self._blocks, hairline(), 4)
+        add(self._blocks, Label("Where the blocks go", "strong"), strip, Legend(items))
 
     def _fill_summary(self, forecast: Forecast) -> None:
         if self._status.is_checking:

@@ -83,6 +83,7 @@ class RunPlanPage(Page):
         self.forecast = ForecastCard()
         self.ways = WaysCard()
         self.ways.way_picked.connect(self._on_way_picked)
+        self.forecast.cut_picked.connect(self._on_cut_picked)
         self.forecaster.changed.connect(self._on_forecast)
         self.readiness = ReadinessDesk(self)
         self.readiness.changed.connect(self._on_readiness)
@@ -225,7 +226,7 @@ class RunPlanPage(Page):
     def _show(self) -> None:
         plan = self.plan
         self.forecast.show_status(plan.memory)
-        self.ways.show_status(plan.memory, picked=plan.way)
+        self.ways.show_status(plan.memory, picked=plan.cut or plan.way)
         for part in (self.picks, self.notices, self.events, self.run, self.pictures):
             part.show_plan(plan)
         before, self.standing = self.standing, plan_checks.standing(plan)
@@ -254,7 +255,11 @@ class RunPlanPage(Page):
         self.refresh()
 
     def _on_way_picked(self, name: str) -> None:
-        self.plan.way = name
+        self.plan.pick_way(name)
+        self.refresh()
+
+    def _on_cut_picked(self, name: str) -> None:
+        self.plan.cut = name
         self.refresh()
 
     def _on_steps_changed(self, steps: int) -> None:

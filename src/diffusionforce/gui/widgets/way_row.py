@@ -1,7 +1,7 @@
 """One way to train, as a row of the list that compares them."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QFrame, QSpacerItem
 
 from diffusionforce.gui.model.forecast_ways import WayLine
 from diffusionforce.gui.model.language import tr
@@ -11,7 +11,7 @@ from diffusionforce.gui.widgets.chip import Chip
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
 
-SPEED_BAR_PX = 48
+SPEED_BAR_PX, DETAILS_PX = 48, 28
 
 
 class WayRow(QFrame):
@@ -42,6 +42,8 @@ class WayRow(QFrame):
             head.addWidget(Icon("x", "err", 12))
         head.addWidget(Label(line.speed, "strong", tone=tone) if line.speed != "unknown" else Label("unknown", "muted"))
         details = row((Elided(tr(line.details), "muted"), 1), gap=10)
+        # As high without a button as with one, so that the lines of all ways are equally far apart.
+        details.addItem(QSpacerItem(0, DETAILS_PX))
         if line.time_share is not None:
             bar = ProgressBar(height=5, name="Time of a step against the slowest way")
             bar.setFixedWidth(SPEED_BAR_PX)
@@ -52,7 +54,7 @@ class WayRow(QFrame):
             take.setAccessibleName(take.text() if is_picked else f"Use {line.name}")
             take.clicked.connect(lambda: self.picked.emit("" if is_picked else line.name))
             details.addWidget(take)
-        layout = column(gap=2, margins=(12, 8, 12, 9))
+        layout = column(gap=0, margins=(12, 8, 12, 9))
         add(layout, head, details)
         if line.reason:
             add(layout, Label(line.reason, "small", wrap=True))

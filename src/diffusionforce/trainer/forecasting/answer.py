@@ -9,11 +9,12 @@ from diffusionforce.trainer.forecasting.rigs import Rig
 from diffusionforce.trainer.forecasting.side_calls import PlacedCall, need_of, needs_by_card
 from diffusionforce.trainer.forecasting.speeds import denoising_s
 from diffusionforce.trainer.forecasting.traces import CallFootprint
+from diffusionforce.ugpum.candidate import Candidate
 from diffusionforce.ugpum.estimate import spread
 from diffusionforce.ugpum.forecast import CardForecast, Layout, forecast_sampling
-from diffusionforce.ugpum.planner import Candidate
+from diffusionforce.ugpum.planner import Plan
 from diffusionforce.ugpum.replayed import replayed
-from diffusionforce.wire.forecast import CardNeed, PhaseNeed, StageNeed, Way, WayCard
+from diffusionforce.wire.forecast import CardNeed, Cut, PhaseNeed, StageNeed, Way, WayCard
 
 Calls = Sequence[tuple[TracedCall, CallFootprint]]
 """Models that run by themselves, and what they need."""
@@ -55,6 +56,28 @@ def way_of(candidate: Candidate, rig: Rig, *, recommended: Candidate | None, wit
         card_of_chunk=tuple(placing.cards.index(card) for card in placing.card_of_chunk),
         paged_blocks=tuple(sorted(candidate.paged)),
         ram_bytes=candidate.ram_bytes,
+    )
+
+
+def cuts_of(made: Plan, *, with_times: bool) -> tuple[Cut, ...]:
+    """Where the shown way of a plan could be cut, as records."""
+    shown = made.closest
+    planned = [
+        one.placing.totals
+        for one in made.candidates
+        if not one.is_asked_cut and one.kind == shown.kind and one.variant is shown.variant
+    ]
+    return tuple(
+        Cut(
+            num_blocks=one.placing.totals,
+            num_paged=tuple(stage.num_paged for stage in one.stages),
+            needed_bytes=tuple(stage.needed_bytes for stage in one.stages),
+            missing_bytes=tuple(stage.missing_bytes for stage in one.stages),
+            fits=one.fits,
+            step_s=one.step_s if with_times else None,
+            is_best=one.placing.totals in planned,
+        )
+        for one in made.cuts
     )
 
 

@@ -12,7 +12,7 @@ from diffusionforce.errors import Change, DeviceError, UserError
 from diffusionforce.job import Job
 from diffusionforce.rig import in_gb
 from diffusionforce.trainer.engines import load_engine
-from diffusionforce.trainer.forecasting.answer import Calls, phases_of, way_of
+from diffusionforce.trainer.forecasting.answer import Calls, cuts_of, phases_of, way_of
 from diffusionforce.trainer.forecasting.judging import Judge
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here
 from diffusionforce.trainer.forecasting.side_calls import about, placed, refusal
@@ -170,6 +170,7 @@ def forecast_subjects(
             phases=phases,
             ways=tuple(way_of(one, rig, recommended=recommended, with_times=with_times) for one in made.candidates),
             shown_way=made.candidates.index(shown),
+            cuts=cuts_of(made, with_times=with_times),
             refusal=(*made.refusal, *cannot_be_prepared),
             ways_out=(*made.ways_out, *ways_out),
             notes=(

@@ -38,6 +38,7 @@ IN_THE_WINDOW = (
     "gui/model/forecast_verdict.py",
     "gui/model/forecast_ways.py",
     "gui/model/history.py",
+    "gui/model/link_traffic.py",
     "gui/model/lora_words.py",
     "gui/model/measured.py",
     "gui/model/outcome.py",

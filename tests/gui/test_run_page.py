@@ -11,15 +11,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
+from tests.support import rigs
 from tests.support.trainer_process import trainer
 
+from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.pages.run_live import RunLivePage
 from diffusionforce.gui.pages.run_notice import DetailCard
 from diffusionforce.gui.pages.run_plan import RunPlanPage
+from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job
+from diffusionforce.rig import Traffic
 from diffusionforce.wire import Stopped
 
 WAIT_MS = 60_000
@@ -247,6 +251,27 @@ def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_
         "GPU 1 RTX 3060",
     ]
     assert "Smoothed loss" in live.loss.chart.accessibleDescription()
+
+
+def test_the_traffic_of_the_links_is_shown_while_a_run_goes_on(window: Window, qtbot: QtBot, tmp_path: Path):
+    window.run_place.show_report(rigs.report())
+    window.open_run(recorded.run_folder(tmp_path / "run", end="running").root)
+    live = live_page(window)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.model.step > 0, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: window.watch.watches_links, timeout=WAIT_MS)
+    assert not live.links.isVisible()
+    readings = tuple(Traffic(index=index, bytes_per_s=0.4e9 * (index + 1)) for index in (0, 1))
+    window.run_place.show_vitals(
+        Vitals(cards=(), cpu_load=0.0, ram_used_bytes=1, ram_total_bytes=2, traffic=readings),
+    )
+    assert live.links.isVisible()
+    assert live.links.accessibleName().startswith("GPU 0 4.0 × ")
+    assert "0.8 of " in live.links.accessibleName()
+    session = window.session
+    assert session is not None
+    session.model.end(Outcome(kind="stopped", sentence="", step=1))
+    live.refresh()
+    assert not live.links.isVisible(), "what goes over them later is not the run's"
 
 
 def test_the_log_is_searched_with_the_keyboard(window: Window, qtbot: QtBot, tmp_path: Path):

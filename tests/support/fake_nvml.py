@@ -24,6 +24,7 @@ class FakeCard:
     temperature: int | None = 41
     milliwatts: int | None = 30_500
     load_percent: int | None = 25
+    traffic_kib: int | None = 400_000
     display: int | None = 0
     compute_processes: list[SimpleNamespace] = field(default_factory=list)
     graphics_processes: list[SimpleNamespace] = field(default_factory=list)
@@ -41,6 +42,7 @@ class FakeNvml:
 
     NVMLError = FakeNVMLError
     NVML_TEMPERATURE_GPU = 0
+    NVML_PCIE_UTIL_TX_BYTES, NVML_PCIE_UTIL_RX_BYTES = 0, 1
 
     def __init__(
         self, *cards: FakeCard, driver: str = "580.65", cuda: int | None = 13000, absent: bool = False
@@ -70,6 +72,7 @@ class FakeNvml:
             "nvmlDeviceGetMaxPcieLinkWidth": lambda card: card.link_max[1],
             "nvmlDeviceGetTemperature": lambda card: card.temperature,
             "nvmlDeviceGetPowerUsage": lambda card: card.milliwatts,
+            "nvmlDeviceGetPcieThroughput": lambda card: card.traffic_kib,
             "nvmlDeviceGetEnforcedPowerLimit": lambda card: 165_000,
             "nvmlDeviceGetUtilizationRates": _rates,
             "nvmlDeviceGetDisplayActive": lambda card: card.display,

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from diffusionforce import rig
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
-from diffusionforce.rig import Card, Reading, RigReport
+from diffusionforce.rig import Card, Reading, RigReport, Traffic
 from diffusionforce.runs import data_dir
 
 READ_MS = 1000
@@ -21,16 +21,21 @@ FIRST_READ_MS = 150
 
 @dataclass(frozen=True, kw_only=True)
 class Vitals:
-    """The machine at one moment. `cpu_load` is a share from 0 to 1."""
+    """The machine at one moment. `cpu_load` is a share from 0 to 1, `traffic` is there while links are watched."""
 
     cards: tuple[Reading, ...]
     cpu_load: float
     ram_used_bytes: int
     ram_total_bytes: int
+    traffic: tuple[Traffic, ...] = ()
 
 
 class RigWatch(QObject):
-    """Looks at the machine for the whole window."""
+    """Looks at the machine for the whole window.
+
+    Attributes:
+        watches_links: Whether it also looks what goes over the cards' links, which takes the driver longer.
+    """
 
     examined = Signal(object)
     read = Signal(object)
@@ -39,6 +44,7 @@ class RigWatch(QObject):
         super().__init__(parent)
         self.report: RigReport | None = None
         self.vitals: Vitals | None = None
+        self.watches_links = False
         self._is_reading = False
         self._timer = QTimer(self)
         self._timer.setInterval(READ_MS)
@@ -70,24 +76,25 @@ class RigWatch(QObject):
 
     def _read(self) -> None:
         if not self._is_reading:
-            self._is_reading = True
+            self._is_reading, links = True, self.watches_links
             # Memory, too: on a busy system the kernel takes its time to add it up.
             background.run(
                 self,
-                lambda: (rig.meters.read(), psutil.virtual_memory()),
+                lambda: (rig.meters.read(), rig.meters.traffic() if links else (), psutil.virtual_memory()),
                 done=self._on_read,
                 failed=self._on_unreadable,
             )
 
-    def _on_read(self, answer: tuple[tuple[Reading, ...], Any]) -> None:
+    def _on_read(self, answer: tuple[tuple[Reading, ...], tuple[Traffic, ...], Any]) -> None:
         self._is_reading = False
-        cards, memory = answer
+        cards, traffic, memory = answer
         self.vitals = Vitals(
             cards=cards,
             # psutil measures since the last call on the same thread, so this is always asked on the window's.
             cpu_load=psutil.cpu_percent() / 100,
             ram_used_bytes=memory.total - memory.available,
             ram_total_bytes=memory.total,
+            traffic=traffic,
         )
         self.read.emit(self.vitals)
 

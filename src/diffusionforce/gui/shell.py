@@ -314,6 +314,7 @@ class Window(QWidget):
         self.show_line()
         self.progress.show(model)
         self.setWindowTitle(strip_words.window_title(self.session.title, model))
+        self.watch.watches_links = self.is_going()
 
     def show_line(self) -> None:
         """Say in the strip what goes on: the run of the window, or whether the plan could start."""

@@ -1,7 +1,7 @@
 """The rig: the graphics cards, and the machine around them. Reads only; needs no card and no torch."""
 
 from diffusionforce.rig import meters
-from diffusionforce.rig.cards import Card, CardProcess, Reading
+from diffusionforce.rig.cards import Card, CardProcess, Reading, Traffic
 from diffusionforce.rig.driver import Driver, open_driver
 from diffusionforce.rig.findings import Finding, Severity, find, label
 from diffusionforce.rig.machine import Machine, read_machine
@@ -23,6 +23,7 @@ __all__ = [
     "RigReport",
     "Severity",
     "TorchFacts",
+    "Traffic",
     "advise",
     "examine",
     "find",

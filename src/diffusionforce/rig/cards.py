@@ -93,3 +93,16 @@ class Reading:
     load: float | None
     temperature_c: float | None
     power_w: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """What went over the link of a card within the last 20 ms.
+
+    Attributes:
+        index: Position of the card in the order of PCI addresses, from 0.
+        bytes_per_s: Both ways together; None where the driver does not tell.
+    """
+
+    index: int
+    bytes_per_s: float | None

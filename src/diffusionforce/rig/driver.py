@@ -7,7 +7,10 @@ value that the driver refuses (`NVMLError`) becomes None as well, so that one od
 from collections.abc import Callable
 from typing import Any
 
-from diffusionforce.rig.cards import Card, CardProcess, Reading
+from diffusionforce.rig.cards import Card, CardProcess, Reading, Traffic
+
+KIB = 1024.0
+"""In which the driver counts what goes over a link, each second."""
 
 
 class Driver:
@@ -32,6 +35,19 @@ class Driver:
     def readings(self) -> tuple[Reading, ...]:
         """Return the quick values of every card, within a few milliseconds."""
         return tuple(self._reading(index, handle) for index, handle in enumerate(self._handles))
+
+    def traffic(self) -> tuple[Traffic, ...]:
+        """Return what goes over the link of each card. The driver counts for 20 ms a card and direction."""
+        return tuple(
+            Traffic(index=index, bytes_per_s=self._traffic(handle)) for index, handle in enumerate(self._handles)
+        )
+
+    def _traffic(self, handle: Any) -> float | None:
+        nvml = self._nvml
+        ways = (nvml.NVML_PCIE_UTIL_TX_BYTES, nvml.NVML_PCIE_UTIL_RX_BYTES)
+        rates = [self._number(nvml.nvmlDeviceGetPcieThroughput, handle, way, scale=KIB) for way in ways]
+        known = [rate for rate in rates if rate is not None]
+        return sum(known) if known else None
 
     def cuda_version(self) -> tuple[int, int] | None:
         """Return the newest CUDA version that the driver can run."""

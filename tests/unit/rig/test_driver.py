@@ -4,7 +4,7 @@ import time
 
 from tests.support.fake_nvml import FakeCard, FakeNvml, process
 
-from diffusionforce.rig import CardProcess, meters, open_driver
+from diffusionforce.rig import CardProcess, Traffic, meters, open_driver
 
 GIB = 1024**3
 
@@ -73,3 +73,12 @@ def test_meters_connect_once_and_answer_quickly() -> None:
     readings = [meters.read() for _ in range(10)]
     assert (time.perf_counter() - started_s) / 10 < 0.05
     assert len({len(reading) for reading in readings}) == 1
+
+
+def test_what_goes_over_the_links_is_added_up_from_both_ways() -> None:
+    driver = open_driver(FakeNvml(FakeCard(traffic_kib=400_000), FakeCard(uuid="GPU-1", traffic_kib=None)))
+    assert driver is not None
+    assert driver.traffic() == (
+        Traffic(index=0, bytes_per_s=2 * 400_000 * 1024),
+        Traffic(index=1, bytes_per_s=None),
+    )

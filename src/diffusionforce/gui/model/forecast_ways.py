@@ -12,6 +12,7 @@ SAME_SHARE = 0.05
 """Ways whose speeds differ by less are called equally fast: a prediction is no better than that."""
 # Reasons that only tell the speed, which stands in figures beside them.
 _ONLY_SPEED = re.compile(r"takes [\d.]+ times as long|^Just as fast")
+_BEFORE_CUT = re.compile(r", (?=blocks )")
 _NAME = re.compile(r" \([^)]*\)")
 SPEED_SOURCES = {
     "measured": "measured on this PC",
@@ -120,7 +121,7 @@ def _title_and_details(way: Way) -> tuple[str, str]:
     head, _, rest = way.words.partition(", ")
     title = way.kind if head.startswith(way.kind) else head
     where = _NAME.sub("", head.removeprefix(title)).strip()
-    details = ", ".join(filter(None, (where, rest.replace(" weights", "").replace(", blocks ", " · blocks "))))
+    details = ", ".join(filter(None, (where, _BEFORE_CUT.sub(" · ", rest.replace(" weights", "")))))
     return title[:1].upper() + title[1:], details
 
 

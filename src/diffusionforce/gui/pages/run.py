@@ -41,6 +41,7 @@ class RunPlace(QStackedWidget):
         self._live: RunLivePage | None = None
         self._other: RunLivePage | None = None
         self._compact = self._next_waits = False
+        self._report: RigReport | None = None
         self.addWidget(self.plan)
         self.plan.start_asked.connect(self.start_asked)
         self.plan.enqueue_asked.connect(self.enqueue_asked)
@@ -71,6 +72,8 @@ class RunPlace(QStackedWidget):
 
         page = RunLivePage(self._store, ram_bytes=self._ram_bytes)
         page.set_compact(self._compact)
+        if self._report is not None:
+            page.traffic.take_cards(self._report.cards)
         page.new_run_asked.connect(self.show_plan)
         page.run_asked.connect(self.open_asked)
         self.addWidget(page)
@@ -121,12 +124,19 @@ class RunPlace(QStackedWidget):
 
     def show_report(self, report: RigReport) -> None:
         """Show the devices of the machine."""
+        self._report = report
+        for page in (self._live, self._other):
+            if page is not None:
+                page.traffic.take_cards(report.cards)
         self.devices.show_report(report)
         self.plan.show_machine(report)
 
     def show_vitals(self, vitals: Vitals) -> None:
         """Take the newest readings of the cards."""
         self.plan.look_at_cards((card.index, card.used_bytes or 0) for card in vitals.cards)
+        for page in (self._live, self._other):
+            if page is not None:
+                page.show_traffic(vitals.traffic)
 
     def set_compact(self, compact: bool) -> None:
         """Take the layout for a narrow, or for a wide window."""

@@ -1,6 +1,6 @@
 """The Run place while a run goes on, and after it has ended: the same page with another header and another notice."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, QUrl, Signal
@@ -8,6 +8,7 @@ from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import again, measured
+from diffusionforce.gui.model.link_traffic import LinkTraffic
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pages.page import Page
 from diffusionforce.gui.pages.run_cards import LogCard, LossCard, PreviewsCard, StepCard
@@ -18,8 +19,10 @@ from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.device_card import DeviceCard
 from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
+from diffusionforce.gui.widgets.links_card import LinksCard
 from diffusionforce.gui.widgets.measured_card import MeasuredCard
 from diffusionforce.job import Job
+from diffusionforce.rig import Traffic
 from diffusionforce.wire import Command
 
 RIGHT_PX, RIGHT_COMPACT_PX = 348, 316
@@ -48,6 +51,7 @@ class RunLivePage(Page):
         self.loss, self.step, self.log = LossCard(), StepCard(), LogCard()
         self.previews = PreviewsCard(store)
         self.measured = MeasuredCard()
+        self.traffic, self.links = LinkTraffic(), LinksCard()
         self._device_cards: list[DeviceCard] = []
         self._devices = column(gap=12)
         self._connect()
@@ -77,7 +81,7 @@ class RunLivePage(Page):
 
     def _build(self) -> None:
         left = holder(column((self.loss, 5), self.step, (self.log, 3), gap=12))
-        self._right = holder(column(self._devices, self.measured, (self.previews, 1), gap=12))
+        self._right = holder(column(self._devices, self.links, self.measured, (self.previews, 1), gap=12))
         self._right.setFixedWidth(RIGHT_PX)
         content = holder(column(self.notice, self.tiles, (holder(row((left, 1), self._right, gap=12)), 1), gap=12))
         self.body.addWidget(self.header)
@@ -101,6 +105,7 @@ class RunLivePage(Page):
         self.loss.forget()
         self._rebalances = False
         self._forget_devices()
+        self.traffic.forget()
         self.notice.reset()
         self.refresh()
 
@@ -115,6 +120,7 @@ class RunLivePage(Page):
         for card in (self.loss, self.step, self.log):
             card.show_model(model)
         self._show_devices(model)
+        self._show_links()
         self.measured.show_lines(measured.measured_lines(model), measured.causes(model))
         may_rebalance = self.session.is_own and model.outcome is None and not model.stop_asked
         self.measured.rebalance.setVisible(may_rebalance and again.teaches(model))
@@ -134,6 +140,18 @@ class RunLivePage(Page):
                 self._devices.addWidget(card)
         for card, view in zip(self._device_cards, model.devices.views, strict=True):
             card.show_view(view)
+
+    def show_traffic(self, readings: Sequence[Traffic]) -> None:
+        """Take what goes over the links of the cards now."""
+        self.traffic.read(readings)
+        if self._session is not None and self.isVisible():
+            self._show_links()
+
+    def _show_links(self) -> None:
+        """Show the links while the run goes on: what goes over them later is not the run's."""
+        model = self.session.model
+        going = model.outcome is None and model.step > 0
+        self.links.show_lines(self.traffic.lines(model.devices.views) if going else ())
 
     def _forget_devices(self) -> None:
         clear(self._devices)

@@ -12,7 +12,7 @@ SAME_SHARE = 0.05
 """Ways whose speeds differ by less are called equally fast: a prediction is no better than that."""
 # Reasons that only tell the speed, which stands in figures beside them.
 _ONLY_SPEED = re.compile(r"takes [\d.]+ times as long|^Just as fast")
-_BEFORE_CUT = re.compile(r", (?=blocks )")
+_BEFORE_CUT = re.compile(r",\s(?=blocks\b)")
 _NAME = re.compile(r" \([^)]*\)")
 SPEED_SOURCES = {
     "measured": "measured on this PC",

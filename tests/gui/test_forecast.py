@@ -20,7 +20,7 @@ from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.block_strip import BlockStrip
-from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.need_bar import NeedBarView, base_colour, fill_colour
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.gui.widgets.way_row import WayRow
@@ -88,6 +88,18 @@ def test_the_plan_shows_what_each_card_will_hold_and_the_ways(page: RunPlanPage,
     assert not page.findChildren(BlockStrip), "the bar with the cut shows the same"
     assert page.start.isEnabled()
     assert len(foretold.job_files) == 1
+
+
+def test_the_words_of_a_way_are_whole_in_a_narrow_window(page: RunPlanPage, window: Window, qtbot: QtBot):
+    # Symptom: "bf16, 4 micr…" beside a bar that says less than the seconds over it.
+    settle(qtbot, page)
+    window.resize(1100, 720)
+
+    def are_whole() -> bool:
+        labels = [label for row in rows(page) for label in row.findChildren(Elided)]
+        return all(label.fontMetrics().horizontalAdvance(label.text()) <= label.width() for label in labels)
+
+    qtbot.waitUntil(are_whole, timeout=WAIT_MS)
 
 
 def test_the_phases_can_be_switched_with_mouse_and_keys(page: RunPlanPage, qtbot: QtBot):

@@ -207,6 +207,10 @@ def test_a_favourite_is_kept_beside_the_run_and_can_be_taken_away(done: Window, 
     qtbot.keyClick(gallery.large, Qt.Key.Key_Escape)
     qtbot.keyClick(gallery.marks.wall, Qt.Key.Key_F)
     assert gallery.marks.empty.isVisible() and len(Favourites(session.root)) == 0
+    (toast,) = gallery.toasts.shown
+    assert toast.accessibleName().startswith("Taken out of the favourites")
+    qtbot.mouseClick(toast.act, Qt.MouseButton.LeftButton)
+    assert gallery.marks.wall.isVisible() and len(Favourites(session.root)) == 1
 
 
 def test_marks_that_cannot_be_kept_are_said(done: Window, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch):
@@ -296,6 +300,9 @@ def test_prompts_are_changed_for_the_next_samples(
     gallery.pane.prompts.editor.setPlainText("a fox\n\n  a frog ")
     qtbot.mouseClick(gallery.pane.prompts.draw, Qt.MouseButton.LeftButton)
     assert session.model.prompts == ("a fox", "a frog") and gallery.pane.bar.isVisible()
+    gallery.setFocus()
+    qtbot.keyClick(gallery, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert session.model.prompts == long_job.profile.samples.prompts
 
 
 def test_a_file_is_looked_into_and_copied_by_the_real_child(qtbot: QtBot, tmp_path: Path):

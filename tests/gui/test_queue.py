@@ -23,6 +23,7 @@ from diffusionforce.gui.widgets.labels import Elided
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import list_runs, manifest_of, runs_root, write_checkpoint
+from diffusionforce.runs.labels import NO_LABEL, RunLabel, read_label, write_label
 
 WAIT_MS = 60_000
 
@@ -187,6 +188,12 @@ def test_a_run_gets_a_name_and_notes_that_stay(two_runs: Window, qtbot: QtBot):
     assert "better skin worse hands · loranne" in page.past_rows[0].note.text()
     assert not page.care.isVisible()
     assert long_title(row.run.root, None).startswith("Second try · 2 Jan")
+    qtbot.mouseClick(page.toasts.shown[0].act, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: page.past_rows[0].name.text() == row.run.name, timeout=WAIT_MS)
+    assert read_label(row.run.root) == NO_LABEL
+    write_label(row.run.root, RunLabel(name="Second try"))
+    page.shown()
+    qtbot.waitUntil(lambda: page.past_rows[0].name.text() == "Second try", timeout=WAIT_MS)
     entry(page.past_rows[0], "Name and notes").trigger()
     again = page.care.editor
     assert again is not None and again.name.text() == "Second try"

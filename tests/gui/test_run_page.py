@@ -244,6 +244,10 @@ def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_
     live = live_page(window)
     assert live.tiles.seen.value.text() == "600"
     assert live.tiles.held_out.context.text() == "37 % below the start"
+    window.resize(1100, 720)
+    # Symptom: in a narrow window the loss of a run that had ended was "still falling".
+    qtbot.waitUntil(lambda: live.compact and live.tiles.loss.context.text() == "down 5 %", timeout=WAIT_MS)
+    assert live.tiles.held_out.context.text() == "37 % below the start"
     assert live.tiles.rate.value.text() == "0.002"
     assert live.tiles.rate.context.text() == "constant"
     assert [card.accessibleName().split(":")[0] for card in live._device_cards] == [

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from diffusionforce.errors import UserError
 from diffusionforce.gui.clips import ClipStore
 from diffusionforce.gui.model.favourites import Favourites
-from diffusionforce.gui.model.language import noted
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.samples import SampleTable, facts_words
 from diffusionforce.gui.pages.gallery_compare import ComparePane
 from diffusionforce.gui.pages.gallery_grid import COMFY_KEY, GridPane
@@ -30,11 +30,15 @@ from diffusionforce.gui.widgets.layout import clear, column, holder, row
 from diffusionforce.gui.widgets.notices import Banner, Empty
 from diffusionforce.gui.widgets.sample_layout import Cell
 from diffusionforce.gui.widgets.segmented import Segmented
+from diffusionforce.gui.widgets.toast import Toasts
 from diffusionforce.runs import list_runs, runs_root
+from diffusionforce.wire import Command
 
 __all__ = ["COMFY_KEY", "COMPARE", "FAVOURITES", "GRID", "STRIP", "GalleryPage"]
 
 GRID, STRIP, COMPARE, FAVOURITES = range(4)
+BAR_PX = 62
+"""Of the line under the grid."""
 _EMPTY = (
     "Each prompt is drawn before the training starts and again while it goes on, always with the same seed. So you see "
     "beside each other what the training has changed."
@@ -74,6 +78,8 @@ class GalleryPage(Page):
         self.compare = ComparePane(store, self._clips)
         self.marks = MarksPane(store)
         self.large = LargeView(store, self._clips)
+        self.toasts = Toasts(self)
+        self.toasts.keep_clear(BAR_PX)
         self._stack = QStackedWidget()
         self._build()
         self._connect()
@@ -99,6 +105,7 @@ class GalleryPage(Page):
         self.pane.compared.connect(self._compare_chosen)
         self.pane.screen_asked.connect(self._open_on_screen)
         self.pane.changed.connect(self.refresh)
+        self.pane.prompts_used.connect(self._on_prompts_used)
         self.large.closed.connect(self._close_large)
         self.large.moved.connect(lambda: self.grid.choose(self.large.cell))
         self.large.marked.connect(lambda: self._toggle_mark(self.large.cell))
@@ -106,6 +113,7 @@ class GalleryPage(Page):
         self.compare.screen_asked.connect(lambda: self._toggle_screen(self.compare))
         self.marks.opened.connect(self._open_marked)
         self.marks.unmarked.connect(self._toggle_mark)
+        QShortcut(QKeySequence("Ctrl+Z"), self).activated.connect(self.toasts.act)
         QShortcut(QKeySequence("F11"), self).activated.connect(self._open_on_screen)
 
     def show_current(self, session: RunSession | None) -> None:
@@ -207,15 +215,39 @@ class GalleryPage(Page):
         """Mark the preview in a cell, or take the mark away."""
         table, marked = self._table(), self._favourites
         relative = table.path_in_run(cell.row, cell.column) if table is not None else ""
-        if marked is None or not relative:
+        if marked is None or table is None or not relative:
             return
+        if self._set_mark(marked, relative) is False:
+            title, prompt = tr("Taken out of the favourites"), table.rows[cell.row].prompt
+
+            def undo() -> None:
+                if relative not in marked:
+                    self._set_mark(marked, relative)
+
+            self.toasts.say("info", title, prompt, action="Undo", do=undo)
+
+    def _set_mark(self, marked: Favourites, relative: str) -> bool | None:
+        """Mark a preview or take the mark away; tells whether it is marked now, None where the disk refuses."""
         clear(self._problem)
+        is_marked = None
         try:
-            marked.toggle(relative)
+            is_marked = marked.toggle(relative)
         except UserError as error:
             self._say("err", error.sentence, error.hint)
         self._show_marks()
         self.pane.show_bar()
+        return is_marked
+
+    def _on_prompts_used(self, session: RunSession, before: tuple[str, ...]) -> None:
+        """Say that the previews to come have other prompts, which can be taken back as long as the run goes on."""
+
+        def take_back() -> None:
+            if session is self._shown and not session.is_over:
+                session.send(Command(command="prompts", prompts=before))
+                self.refresh()
+
+        title, text = tr("The next previews have other prompts"), tr("Those that are drawn stay.")
+        self.toasts.say("ok", title, text, action="Undo", do=take_back)
 
     def _show_marks(self) -> None:
         marked, table, session = self._favourites, self._table(), self._shown

@@ -20,7 +20,7 @@ class GalleryBar(QFrame):
         self.favourite = Button("Favourite", "star", kind="ghost", tip="F")
         self.compare = Button("Compare with before", "compare", tip="C")
         self.whole = Button("Whole screen", "expand", kind="ghost", tip="F11")
-        self.copy = Button("Copy prompt", "copy", kind="ghost")
+        self.copy = Button("Copy prompt", "copy", kind="ghost", tip="Copy the prompt")
         self.edit = Button("Edit prompts", "sliders", kind="ghost", tip="The prompts of the previews to come")
         self.setLayout(
             row(
@@ -57,6 +57,6 @@ class GalleryBar(QFrame):
 
     def set_compact(self, compact: bool) -> None:
         """Leave room for the prompt in a narrow window."""
-        self.copy.setVisible(not compact)
-        # Its name for screen readers stays.
-        self.whole.setText("" if compact else f" {self.whole.accessibleName()}")
+        for button in (self.copy, self.whole):
+            # Its name for screen readers stays.
+            button.setText("" if compact else f" {button.accessibleName()}")

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from diffusionforce.gui.clips import ClipStore
 from diffusionforce.gui.model import lora_words
 from diffusionforce.gui.model.favourites import Favourites
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.gallery_bar import GalleryBar
 from diffusionforce.gui.pages.gallery_files import LoraFilesCard
 from diffusionforce.gui.pages.gallery_prompts import PromptEditor
@@ -29,7 +30,9 @@ class GridPane(QWidget):
     marked = Signal()
     compared = Signal()
     changed = Signal()
-    """The prompts of the previews to come were changed."""
+    """The prompts of the previews to come are others."""
+    prompts_used = Signal(object, object)
+    """The `RunSession` whose prompts the user changed, and those before."""
 
     def __init__(self, store: PictureStore, clips: ClipStore, preferences: Preferences) -> None:
         super().__init__()
@@ -108,16 +111,21 @@ class GridPane(QWidget):
         self.bar.show()
 
     def _use_prompts(self, prompts: tuple[str, ...], draws: bool) -> None:
-        if self._shown is not None:
-            self._shown.send(Command(command="prompts", prompts=prompts))
-            if draws:
-                self._shown.send(Command(command="sample"))
-            self.changed.emit()
+        session = self._shown
+        if session is None:
+            return
+        before = session.model.prompts
+        session.send(Command(command="prompts", prompts=prompts))
+        if draws:
+            session.send(Command(command="sample"))
+        self.changed.emit()
+        if prompts != before:
+            self.prompts_used.emit(session, before)
 
     def _copy_to_comfy(self, path: Path, step: int) -> None:
         folder = self._preferences.text(COMFY_KEY)
         if not folder or not Path(folder).is_dir():
-            chosen = QFileDialog.getExistingDirectory(self, "ComfyUI's folder, or its models/loras")
+            chosen = QFileDialog.getExistingDirectory(self, tr("ComfyUI's folder, or its models/loras"))
             if not chosen:
                 return
             folder = str(lora_words.lora_dir(Path(chosen)))

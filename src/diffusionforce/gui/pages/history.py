@@ -81,6 +81,7 @@ class HistoryPage(Page):
         self.care = RunCare()
         self.care.changed.connect(self.shown)
         self.care.deleted.connect(self._delete)
+        self.care.renamed.connect(self._on_renamed)
         self.toasts = Toasts(self)
         QShortcut(QKeySequence("Ctrl+Z"), self).activated.connect(self.toasts.act)
         self._pane: CompareRunsPane | None = None
@@ -336,6 +337,10 @@ class HistoryPage(Page):
         title = tr("Deleted {title}").format(title=f"{run.name}, {tr(run.when)}")
         toast = self.toasts.say("info", title, text, action="Undo", do=lambda: trash.bring_back(root))
         toast.left.connect(lambda: trash.finish(root))
+
+    def _on_renamed(self, before: PastRun) -> None:
+        title = tr("Name and notes are kept")
+        self.toasts.say("ok", title, action="Undo", do=lambda: self.care.put_back_label(before))
 
     def _on_removed(self, run: QueuedRun, before: str) -> None:
         title = tr("Removed {title} from the queue").format(title=job_title(run.job))

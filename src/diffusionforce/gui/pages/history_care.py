@@ -64,6 +64,8 @@ class RunCare(QWidget):
 
     changed = Signal()
     """A run was renamed or deleted: the list is to be read again."""
+    renamed = Signal(object)
+    """The `PastRun` as it was before its name or notes were changed."""
     deleted = Signal(object)
     """A `PastRun` is to go to the trash."""
 
@@ -93,7 +95,16 @@ class RunCare(QWidget):
         self.editor.name.setFocus()
 
     def _keep(self, run: PastRun, label: RunLabel) -> None:
-        self._work(lambda: write_label(run.root, label), done=self.changed.emit)
+        def done() -> None:
+            self.changed.emit()
+            if label != run.label:
+                self.renamed.emit(run)
+
+        self._work(lambda: write_label(run.root, label), done=done)
+
+    def put_back_label(self, run: PastRun) -> None:
+        """Give a run the name and the notes again that it had."""
+        self._work(lambda: write_label(run.root, run.label), done=self.changed.emit)
 
     def ask_delete(self, run: PastRun, *, needed_by: str) -> None:
         """Say how much a run holds, and ask whether it goes to the trash.

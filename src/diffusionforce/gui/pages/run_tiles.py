@@ -67,7 +67,7 @@ class RunTiles(QWidget):
             return "on pictures never trained on", ""
         text, tone = _VERDICTS.get(losses.verdict, ("before training", ""))
         fall = losses.held_out_fall
-        if fall is not None and losses.verdict != "rising" and not compact:
+        if fall is not None and losses.verdict != "rising" and (not compact or model.outcome is not None):
             change = f"{words.percent(abs(fall))} {'below' if fall >= 0 else 'above'} the start"
             text = f"{text}, {change}" if losses.verdict and model.outcome is None else change
         return text, tone

@@ -223,9 +223,11 @@ class SampleGrid(PaintedArea):
             if step == self._table.pending_step:
                 number, total = self._table.progress(step)
                 paint.text(painter, rest, tr(f"{number} of {total}"), font=theme.font(12), colour="text3")
-            elif done and step == done[-1] and len(done) > 1 and rest.width() > 50:
+            elif done and step == done[-1] and len(done) > 1:
                 newest = tr("newest")
                 tag = QRectF(left, 2, paint.text_width(newest, theme.font(11, 600)) + 14, 19)
+                if tag.right() > area.right():
+                    continue  # It would touch the name of the next column.
                 paint.box(painter, tag, radius=4, fill="accent_bg")
                 paint.text(painter, tag, newest, font=theme.font(11, 600), colour="text", align=paint.CENTRE)
         painter.restore()

@@ -1,5 +1,6 @@
 """Starting a run again from its own page: with what would help, or shared out by what it taught."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from diffusionforce.gui.pages.run_notice import RunNotice
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label
+from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import RunFolder, manifest_of, write_checkpoint
 from diffusionforce.wire import Compared, Done, Failed, JobChange, Stopped
@@ -129,3 +131,14 @@ def test_a_run_that_is_done_or_saved_nothing_does_not_go_on(tmp_path: Path):
     done = RunModel(recorded.job(tmp_path))
     done.feed(Done(step=300, lora="a", seconds=9))
     assert again.continuation(done, tmp_path) is None
+
+
+def test_a_run_whose_folder_is_gone_says_so_where_it_is_seen(window: Window, qtbot: QtBot, tmp_path: Path):
+    # Symptom: "Start again" did nothing that anybody saw; the reason stood in the log alone.
+    folder = recorded.run_folder(tmp_path / "run", end="failed")
+    window.open_run(folder.root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    shutil.rmtree(folder.root)
+    window.run_place.live.notice.again_asked.emit({})
+    banner = window.notices.findChild(Banner)
+    assert banner is not None and banner.property("tone") == "err" and banner.isVisible()

@@ -46,6 +46,7 @@ def _run(window: "Window") -> "RunPlace":
     place.gallery_asked.connect(window.show_gallery)
     place.run_asked.connect(window.show_run)
     place.open_asked.connect(window.open_run)
+    place.failed.connect(lambda error: window.notices.say("err", error.sentence, error.hint))
     place.other_again_asked.connect(window.run_again)
     place.other_gallery_asked.connect(window.open_in_gallery)
     place.plan.standing_changed.connect(window.show_line)

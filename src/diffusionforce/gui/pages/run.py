@@ -30,6 +30,8 @@ class RunPlace(QStackedWidget):
     """Another run is to be seen."""
     other_again_asked = Signal(object)
     """The job of a run that is looked at, to be done again: at once, or after the one that goes on."""
+    failed = Signal(object)
+    """A `UserError`: what was asked of a run could not be done."""
     other_gallery_asked = Signal(Path)
     """The gallery of a run that is looked at is to be seen."""
 
@@ -76,6 +78,7 @@ class RunPlace(QStackedWidget):
             page.traffic.take_cards(self._report.cards)
         page.new_run_asked.connect(self.show_plan)
         page.run_asked.connect(self.open_asked)
+        page.failed.connect(self.failed)
         self.addWidget(page)
         return page
 

@@ -38,6 +38,8 @@ class RunLivePage(Page):
     """The job of a run that is to be started again."""
     run_asked = Signal(Path)
     """Another run is to be seen."""
+    failed = Signal(object)
+    """A `UserError`: what was asked for could not be done."""
 
     def __init__(self, store: PictureStore, *, ram_bytes: int) -> None:
         super().__init__()
@@ -185,8 +187,7 @@ class RunLivePage(Page):
         try:
             self.again_asked.emit(make_job(self.session.root))
         except UserError as error:
-            self.session.model.write_log(f"The run cannot be started again. {error}")
-            self.refresh()
+            self.failed.emit(error)
 
     def _send(self, command: str) -> None:
         self.session.send(Command.model_validate({"command": command}))

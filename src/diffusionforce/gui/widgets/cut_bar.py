@@ -1,5 +1,7 @@
 """The blocks of a model as a bar that is cut between two cards; the cut is dragged, or moved with the keys."""
 
+import itertools
+
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QAbstractSlider
@@ -148,14 +150,14 @@ class CutBar(QAbstractSlider):
     def _paint_rail(self, painter: QPainter, view: CutView, cell: float) -> None:
         """Under the blocks: solid where a cut fits, dotted where it does not, and a mark at the best one."""
         y = BAR_PX + 2 * PAD_PX + RAIL_PX / 2 + 1
-        for cut in view.cuts:
-            x = cut.num_blocks[0] * cell
-            pen = QPen(theme.colour("ok" if cut.fits else "err"), RAIL_PX if cut.fits else 2)
+        for fits, group in itertools.groupby(view.cuts, key=lambda cut: cut.fits):
+            places = [cut.num_blocks[0] * cell for cut in group]
+            pen = QPen(theme.colour("ok" if fits else "err"), RAIL_PX if fits else 2)
             pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-            if not cut.fits:
+            if not fits:
                 pen.setDashPattern([1.0, 2.0])
             painter.setPen(pen)
-            painter.drawLine(QPointF(x - cell / 2, y), QPointF(x + cell / 2, y))
+            painter.drawLine(QPointF(places[0] - cell / 2, y), QPointF(places[-1] + cell / 2, y))
         best, top = view.best * cell, y + RAIL_PX
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.colour("text2"))

@@ -107,6 +107,7 @@ def test_a_few_errors(server: ForkServer, reference: Undisturbed, tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", ERRORS)
 def test_every_error_at_every_kind_of_operation(
     server: ForkServer, reference: Undisturbed, tmp_path: Path, name: str
@@ -119,6 +120,7 @@ def test_every_error_at_every_kind_of_operation(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_a_disk_that_stays_full(server: ForkServer, reference: Undisturbed, tmp_path: Path) -> None:
     folder = f"/{site_of(tmp_path.name)}"
     faults = {

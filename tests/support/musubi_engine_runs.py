@@ -60,6 +60,9 @@ TWO = RunPlan(
 )
 
 
+NO_MEMORY = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has"
+
+
 class Wishes:
     """What is asked of a run, told by its own records."""
 
@@ -70,7 +73,9 @@ class Wishes:
         sample_at: int = 0,
         stop_at: int = 0,
         prompts_at: Mapping[int, tuple[str, ...]] | None = None,
+        stops_waiting: bool = False,
     ) -> None:
+        self._stops_waiting, self.lack = stops_waiting, None
         self._prompts_at, self._prompts = prompts_at or {}, None
         self.stop_requested = False
         self.records: list[Message] = []
@@ -98,7 +103,8 @@ class Wishes:
         return wanted
 
     def wait_while(self, find_lack: Callable[[], Lack | None]) -> None:
-        raise AssertionError("nothing is lacking here")
+        assert self._stops_waiting, "nothing is lacking here"
+        self.lack, self.stop_requested = find_lack(), True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +153,7 @@ class Runs:
         self.folder = folder
         self.options = self._options(TINY.prepare(folder))
         self.job: Job = small_job(folder, steps=NUM_STEPS, samples__prompts=["a cat", "a dog"])
-        self._number = 0
+        self.number = 0
 
     def _options(self, own: list[str]) -> dict[str, Any]:
         prompts = self.folder / "prompts.txt"
@@ -191,9 +197,9 @@ class Runs:
         **further: Any,
     ) -> tuple[Any, Folders]:
         """Train once; gives how it ended and where it wrote."""
-        self._number += 1
+        self.number += 1
         AcceleratorState._reset_state(True)
-        folders = Folders(self.folder / f"run{self._number}")
+        folders = Folders(self.folder / f"run{self.number}")
         folders.samples_dir.mkdir(parents=True)
         values = {**self.options, "output_dir": str(folders.checkpoints_dir), **further}
         training = Training(
@@ -307,7 +313,7 @@ def short_of_memory(runs: Runs) -> dict[str, Any]:
             def call_dit(self, *args: Any) -> Any:
                 calls.append(1)
                 if len(calls) == 3:
-                    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has")
+                    raise torch.OutOfMemoryError(NO_MEMORY)
                 return super().call_dit(*args)
 
         return Greedy
@@ -316,7 +322,7 @@ def short_of_memory(runs: Runs) -> dict[str, Any]:
     try:
         # A card's budget tells that the run itself wants too much; here there is no card, and so no budget.
         with mock.patch.object(Pressure, "makes_room", return_value=False):
-            runs.train(wishes, change_trainer=change, sample_at_first=False, save_every_n_steps=2)
+            runs.train(wishes, change_trainer=change, sample_at_first=False, sample_every_n_steps=100)
     except CardMemoryError as error:
         ended, hint = error.sentence, error.hint
     threads = [thread.name for thread in threading.enumerate() if not thread.daemon and thread.name != "MainThread"]

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from accelerate.state import AcceleratorState
@@ -26,6 +26,7 @@ from tests.support.musubi_samples import SAMPLES, KandinskyEncoder, put_in_place
 from tests.support.virtual_devices import MadeOfLists, VirtualDevices, crossings
 
 from diffusionforce.engines.musubi import open_engine
+from diffusionforce.errors import DivergedError
 from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, StepReport, interleaved_order, turns_order
 from diffusionforce.hooks.musubi.catalogue import hooks_for
 from diffusionforce.pipeline.aside import drop_locals
@@ -71,6 +72,9 @@ class Notes:
         self.take_less()
         drop_locals(error)
         return self.short_of_memory >= 0
+
+    def on_bad_number(self, what: str, value: float, *, learning_rate: float) -> NoReturn:
+        raise DivergedError(f"{what} is {value}.")
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         self.events.append(f"placed {len(blocks)}")
@@ -468,8 +472,19 @@ def short_of_memory(name: str, folder: Path) -> dict[str, Any]:
     # The first step of all shows the loss of its first batch, which is in the gradients when the second one fails.
     answer["accumulated"] = _short(bench, accumulated, step=1, times=2, after=1, batch_size=1)
     # What is taken in smaller pieces is what those pieces come to that were planned so.
+    answer["one device"] = _cut_on_one_device(bench)
     answer["smaller"] = _short(bench, ("--max_train_steps", "1"), step=1, times=2, pieces=(2, 1))
     return answer
+
+
+def _cut_on_one_device(bench: Bench) -> dict[str, Any]:
+    """Cut batches on a single device, and by the engine's trainer with its batches cut for it."""
+    options = ("--max_train_steps", "2")
+    expected = bench.train(base=pieces_in_turn(2), options=options, batch_size=2)
+    assignment = two_devices(bench.family.num_blocks, virtual=False, pieces=2)
+    assignment.placement = even_placement(bench.family.num_blocks, ["cpu"], chunks_per_stage=1)
+    assignment.block_lists = bench.family.block_lists
+    return differences(bench.train(assignment=assignment, options=options, batch_size=2), expected)
 
 
 def _short(

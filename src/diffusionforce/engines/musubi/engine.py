@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.health import about_learning_rate
 from diffusionforce.engines.musubi.modules import LIBRARIES_HINT
 from diffusionforce.engines.musubi.readiness import require_ready
 from diffusionforce.engines.musubi.verification import verify
@@ -65,7 +66,10 @@ class MusubiEngine:
             CardMemoryError: Memory ran out; what was saved before stays.
             UserError: The run cannot go on; what was saved before stays.
         """
-        title = find_family(job.profile.model.family).title
+        family = find_family(job.profile.model.family)
+        title, about_rate = family.title, about_learning_rate(job.profile, family=family)
+        if about_rate is not None:
+            report(about_rate)
         report(
             Warn(
                 sentence=f"Training {title} is experimental: it was held against the engine on the processor only, "

@@ -4,22 +4,25 @@ import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from safetensors import safe_open
 
 from diffusionforce.engines.autopsy import skipped_samples
 from diffusionforce.engines.contract import Controls, Lack, Output, Report
+from diffusionforce.engines.musubi.families import Family
 from diffusionforce.engines.musubi.headers import read_header
+from diffusionforce.engines.musubi.health import likely_causes
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import Meters
+from diffusionforce.engines.pocket.health import HealthWatch
 from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.engines.pressure import Pressure, free_card_bytes, moved_to_ram
 from diffusionforce.errors import DivergedError, UserError
 from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
-from diffusionforce.job.profile import CheckpointSettings
+from diffusionforce.job import Profile
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.portions import Portions
 from diffusionforce.pipeline.schedule.simulation import Timeline
@@ -42,7 +45,8 @@ class Teller:
         sample_steps: Steps after which samples are made.
         num_steps: Of the run.
         write_prompts: Writes prompts into the file that the engine reads, and returns it.
-        checkpoints: Which LoRA files are kept.
+        profile: Says which LoRA files are kept, and what may have gone wrong.
+        family: The model.
     """
 
     def __init__(
@@ -57,7 +61,8 @@ class Teller:
         sample_steps: frozenset[int],
         num_steps: int,
         write_prompts: Callable[[tuple[str, ...]], Path],
-        checkpoints: CheckpointSettings,
+        profile: Profile,
+        family: Family,
     ) -> None:
         self.step = 0
         """The last that was taken."""
@@ -74,7 +79,8 @@ class Teller:
         self._write_prompts = write_prompts
         self._meters = Meters.of(placement.devices)
         self._pass_s = 0.0
-        self._checkpoints = checkpoints
+        self._profile, self._family = profile, family
+        self._health = HealthWatch()
         self._pressure = Pressure(plan=plan, controls=controls, report=report, portions=portions)
         self._memory = watch_shared_memory()
         self._saves_first = self._has_saved_first = False
@@ -119,6 +125,21 @@ class Teller:
         """Wait for memory that another program took; tells whether the step is to be taken again."""
         return self._pressure.makes_room(error, step=self.step + 1)
 
+    def on_bad_number(self, what: str, value: float, *, learning_rate: float) -> NoReturn:
+        """End the run, which keeps its last good state.
+
+        Raises:
+            DivergedError: Always.
+        """
+        step = self.step + 1
+        causes = likely_causes(self._profile, family=self._family, step=step)
+        raise DivergedError(
+            f"The training broke down at step {step}: {what} is {value}.",
+            hint=f"Likely: {'; '.join(causes)}.\nThe LoRA of the last good step is "
+            "saved, unless there was none: go on from it with other settings, or begin anew.",
+            detail=f"learning rate {learning_rate:g}, training.learning_rate {self._profile.training.learning_rate:g}",
+        )
+
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
         """Tell what lies where."""
         self._meters.forget_peaks()  # Of what prepared pictures and captions.
@@ -132,17 +153,7 @@ class Teller:
         )
 
     def on_step(self, step: int, *, num_steps: int, report: StepReport) -> None:
-        """Tell of a step.
-
-        Raises:
-            DivergedError: Its loss is not a number.
-        """
-        if not math.isfinite(report.loss):
-            raise DivergedError(
-                f"The training broke down at step {step}: the loss is {report.loss}.",
-                hint=f"Lower training.learning_rate (now {report.learning_rate:g}) and start again; what was saved "
-                "before is still there.",
-            )
+        """Tell of a step."""
         self.step = step
         self._time_left.note_step(report.seconds)
         work = _work(report.timeline, self._placement.devices) if report.timeline is not None else {}
@@ -158,6 +169,9 @@ class Teller:
                 devices=self._meters.read(work),
             )
         )
+        norm = report.grad_norm if report.grad_norm is not None else math.nan
+        for warning in self._health.note(step, loss=report.loss, grad_norm=norm):
+            self._report(warning)
         self._pressure.note_step(step)
         self._watch_memory(report.locked_bytes)
 
@@ -222,7 +236,7 @@ class Teller:
     def _keep(self, step: int, path: Path) -> None:
         """Remove the LoRA files that no rule keeps, now that there is a whole new one."""
         self._kept[step] = path
-        for old in surplus([Save(step=one) for one in self._kept], self._checkpoints):
+        for old in surplus([Save(step=one) for one in self._kept], self._profile.checkpoints):
             with contextlib.suppress(OSError):  # A file too many spoils nothing.
                 self._kept.pop(old).unlink(missing_ok=True)
 

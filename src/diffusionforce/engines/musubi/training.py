@@ -144,7 +144,8 @@ class Training:
             sample_steps=frozenset((*between, num_steps)) if profile.samples.prompts else frozenset(),
             num_steps=num_steps,
             write_prompts=self._write_prompts,
-            checkpoints=profile.checkpoints,
+            profile=profile,
+            family=self.family,
         )
 
     def _write_prompts(self, prompts: tuple[str, ...]) -> Path:
@@ -190,7 +191,7 @@ class Training:
             num_pieces=self._num_pieces(placement) if num_devices > 1 else 1,
             overlap=num_devices > 1,
             # Graphs of other sizes would be captured beside those that there are, and take memory of their own.
-            can_be_cut=num_devices > 1 and not training.cuda_graphs,
+            can_be_cut=not training.cuda_graphs,
         )
 
     def _num_pieces(self, placement: Placement) -> int:

@@ -78,14 +78,14 @@ class HealthWatch:
         self._num_high = 0
         self._num_without_gradient = 0
 
-    def note(self, step: int, *, loss: float, grad_norm: float, files: Sequence[str]) -> Iterator[Warn]:
+    def note(self, step: int, *, loss: float, grad_norm: float, files: Sequence[str] = ()) -> Iterator[Warn]:
         """Take in a step, and give what the user should know.
 
         Args:
             step: Its number.
             loss: Its loss.
-            grad_norm: Norm of its gradients before clipping.
-            files: Its pictures.
+            grad_norm: Norm of its gradients before clipping; not a number where nobody measured it.
+            files: Its pictures; empty where nobody knows them.
         """
         yield from self._spike(step, loss, files)
         self.average = loss if self.average is None else _DECAY * self.average + (1 - _DECAY) * loss
@@ -109,9 +109,10 @@ class HealthWatch:
         is_new = self._warned_step is None or step - self._warned_step >= _STEPS_BETWEEN_WARNINGS
         if self._num_high >= _STEPS_TO_LEAP and is_new:
             self._warned_step = step
+            pictures = f" The pictures of that step: {named(files)}." if files else ""
             yield Warn(
                 sentence=f"The loss leapt to {loss:.3g} by step {step}, from about {usual:.3g}.",
-                hint=f"If it stays there, stop, and go on from an earlier checkpoint with a lower learning rate. "
-                f"The pictures of that step: {named(files)}.",
+                hint="If it stays there, stop, and go on from an earlier checkpoint with a lower learning "
+                f"rate.{pictures}",
                 step=step,
             )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import torch
 
@@ -42,6 +42,19 @@ class Listener(Protocol):
 
     def makes_room(self, error: BaseException) -> bool:
         """Forward or backward failed; whether they are to be run again, now that there is room for them."""
+        ...
+
+    def on_bad_number(self, what: str, value: float, *, learning_rate: float) -> NoReturn:
+        """A step came to what is no number, before it changed anything.
+
+        Args:
+            what: `the loss` or `its gradient`.
+            value: Infinite, or not a number.
+            learning_rate: Of the step.
+
+        Raises:
+            DivergedError: Always.
+        """
         ...
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:

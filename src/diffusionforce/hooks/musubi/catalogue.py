@@ -15,6 +15,7 @@ from diffusionforce.hooks.musubi import (
     extra_loras,
     kandinsky_loading,
     kandinsky_samples,
+    keeping,
     lean_lora,
     live_prompts,
     lora_placement,
@@ -25,6 +26,7 @@ from diffusionforce.hooks.musubi import (
     sample_once,
     sample_room,
     single_process,
+    step_again,
     text_encoders,
     wan_experts,
 )
@@ -35,6 +37,7 @@ _ALWAYS: tuple[Seam, ...] = (
     events.HOOK,
     requests.HOOK,
     resume.HOOK,
+    keeping.HOOK,
     extra_loras.HOOK,
     live_prompts.HOOK,
     text_encoders.HOOK,
@@ -48,6 +51,7 @@ _WHEN_SPLIT: tuple[Seam, ...] = (
     microbatches.HOOK,
     sample_room.HOOK,
 )
+_WHEN_WHOLE: tuple[Seam, ...] = (step_again.HOOK,)
 _FOR: dict[str, tuple[Seam, ...]] = {"kandinsky5": (kandinsky_samples.HOOK,)}
 """For single families, by the engine's name of the script."""
 _WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {
@@ -64,7 +68,7 @@ def every_hook() -> list[EnvironmentHook | Hook | Seam]:
         direct_loading.HOOK,
         lean_lora.HOOK,
     ]
-    hooks += [*_ALWAYS, *_WHEN_SPLIT]
+    hooks += [*_ALWAYS, *_WHEN_WHOLE, *_WHEN_SPLIT]
     for seams in (*_FOR.values(), *_WHEN_SPLIT_FOR.values()):
         hooks += seams
     return sorted(hooks, key=lambda hook: hook.number)
@@ -104,7 +108,8 @@ def hooks_for(*, script: str, home: str, is_split: bool) -> JobHooks:
         home: The first device by its full name.
         is_split: The model is on several devices.
     """
-    seams = (*_ALWAYS, *_FOR.get(script, ()), *(_WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else ()))
+    placed = _WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else _WHEN_WHOLE
+    seams = (*_ALWAYS, *_FOR.get(script, ()), *placed)
     replaced: list[EnvironmentHook | Hook] = [
         single_process.single_process(home),
         sample_once.sample_once(),

@@ -1,6 +1,7 @@
 """13: what happens in a run is told as it happens, not read from what the trainer prints."""
 
 import contextlib
+import math
 import shutil
 import time
 from pathlib import Path
@@ -40,17 +41,28 @@ class Events(EngineTrainer):
 
         def clip_and_note(*clip_args: Any, **clip_kwargs: Any) -> Any:
             self._grad_norm = norm = clip(*clip_args, **clip_kwargs)
+            # A gradient scaler looks by itself, and passes over such a step.
+            if accelerator.scaler is None and not math.isfinite(norm):
+                self.keep_finished(args, accelerator)
+                self.assignment.listener.on_bad_number("its gradient", float(norm), learning_rate=self._learning_rate)
             return norm
 
         accelerator.clip_grad_norm_ = clip_and_note
         self._mark_s = time.perf_counter()
 
     def process_batch(self, args: Any, accelerator: Any, *rest: Any, **named: Any) -> tuple[Any, dict[str, float]]:
-        """Run it, and note its loss and the rate that the step will be taken with."""
+        """Run it, and note its loss and the rate that the step will be taken with.
+
+        Raises:
+            DivergedError: The loss is no number. The LoRA is still as the step before left it.
+        """
         # The scheduler moves on before the trainer says that a step was taken.
         self._learning_rate = float(self._optimizer.param_groups[0]["lr"])
         loss, metrics = super().process_batch(args, accelerator, *rest, **named)
-        self._losses.append(loss.detach().item())
+        value = loss.detach().item()
+        if not math.isfinite(value):
+            self.assignment.listener.on_bad_number("the loss", value, learning_rate=self._learning_rate)
+        self._losses.append(value)
         self._step_loss = metrics.get(STEP_LOSS)
         return loss, metrics
 
@@ -152,8 +164,8 @@ class Events(EngineTrainer):
         super().on_post_save(
             args, accelerator, network, transformer, ckpt_name, save_dtype, metadata, force_sync_upload
         )
-        path = Path(args.output_dir) / ckpt_name
-        self.assignment.listener.on_checkpoint(int(metadata.get("ss_steps", 0)), path=path)
+        path, self.saved_step = Path(args.output_dir) / ckpt_name, int(metadata.get("ss_steps", 0))
+        self.assignment.listener.on_checkpoint(self.saved_step, path=path)
         self._mark_s = time.perf_counter()
 
 

@@ -38,7 +38,7 @@ class Batch:
         """Cut it."""
         return [
             Piece(loss=self.loss_of(rows), weight=self.share * (rows.stop - rows.start) / self.num_rows)
-            for rows in _cuts(self.num_rows, num)
+            for rows in cuts(self.num_rows, num)
         ]
 
 
@@ -88,7 +88,7 @@ class Microbatches(BlockRouting):
 
         def loss_of(rows: slice) -> Callable[[], Any]:
             def run() -> Any:
-                part = {name: _rows(value, rows, len(latents)) for name, value in batch.items()}
+                part = {name: rows_of(value, rows, len(latents)) for name, value in batch.items()}
                 output = self.call_dit(
                     args,
                     accelerator,
@@ -177,12 +177,12 @@ def _has_dropout(args: Any) -> bool:
     return bool(args.network_dropout) or any("dropout" in text for text in args.network_args or ())
 
 
-def _cuts(num: int, num_pieces: int) -> list[slice]:
+def cuts(num: int, num_pieces: int) -> list[slice]:
     """Rows of each piece; the first are one larger where it does not divide."""
     return [slice(int(part[0]), int(part[-1]) + 1) for part in torch.arange(num).tensor_split(min(num, num_pieces))]
 
 
-def _rows(value: Any, rows: slice, num: int) -> Any:
+def rows_of(value: Any, rows: slice, num: int) -> Any:
     """Those rows of what has one for each picture: a tensor, or a list of tensors of different lengths."""
     return value[rows] if isinstance(value, (torch.Tensor, list)) and len(value) == num else value  # pyright: ignore
 

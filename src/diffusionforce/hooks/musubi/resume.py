@@ -17,6 +17,7 @@ import torch
 
 from diffusionforce.errors import RunFolderError
 from diffusionforce.hooks.musubi.notes import HostNumbers, RunNotes, read_notes, write_notes
+from diffusionforce.hooks.musubi.numbers import EveryNumber
 from diffusionforce.hooks.musubi.replay import ReplayedLoader, Silenced
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
@@ -53,6 +54,9 @@ class Resume(EngineTrainer):
         """Batches of a step."""
         self._epoch_start = HostNumbers.now()
         """At the start of the epoch: the order of its pictures comes from them."""
+        self._finished_step = self._finished_batches = 0
+        self._finished_numbers: EveryNumber | None = None
+        """Of the end of the last finished step, as are its batches; None before the first."""
         self._going_on: RunNotes | None = None
         """Of the state that this run goes on from; None when everything of it was gone through."""
 
@@ -90,6 +94,8 @@ class Resume(EngineTrainer):
             cards.write(states)
             numbers.restore()
             self._going_on = None
+            self._note_finished(self._finished_step)
+            self.saved_step = self._finished_step
 
         given[_LOADER] = ReplayedLoader(
             loader, num_done=len(self._item_losses), on_epoch=self._begin_epoch, on_first_real=begin
@@ -116,8 +122,20 @@ class Resume(EngineTrainer):
         self, args: Any, accelerator: Any, network: Any, transformer: Any, sync_gradients: bool, global_step: int
     ) -> None:
         """Pass it on, unless no step was taken."""
+        if sync_gradients:
+            self._note_finished(global_step + 1)
         if not self._is_replaying():
             super().on_post_optimizer_step(args, accelerator, network, transformer, sync_gradients, global_step)
+
+    def return_to_finished(self) -> int:
+        """Put random numbers and losses back to the end of the last finished step; gives its number."""
+        if self._finished_numbers is not None:
+            self._finished_numbers.restore()
+        return self._finished_step
+
+    def _note_finished(self, step: int) -> None:
+        self._finished_step, self._finished_batches = step, len(self._item_losses)
+        self._finished_numbers = EveryNumber.now(self.assignment.placement.devices)
 
     def _is_replaying(self) -> bool:
         return self._going_on is not None
@@ -132,8 +150,7 @@ class Resume(EngineTrainer):
         """Saving as it is, but into a neighbour that takes its place when it is whole and has been read back."""
 
         def save_whole(output_dir: str, *rest: Any, **named: Any) -> str:
-            step = len(self._item_losses) // self._accumulation
-            manifest = self.assignment.manifest.model_copy(update={"step": step})
+            manifest = self.assignment.manifest.model_copy(update={"step": self._finished_step})
             with new_checkpoint(Path(output_dir), manifest) as folder:
                 save(str(folder), *rest, **named)
             return output_dir
@@ -143,7 +160,7 @@ class Resume(EngineTrainer):
     def _note(self, models: Any, weights: Any, folder: str) -> None:
         """Called by Accelerate when a state is saved."""
         notes = RunNotes(
-            item_losses=tuple(self._item_losses),
+            item_losses=tuple(self._item_losses[: self._finished_batches]),
             num_batches=self._num_batches,
             accumulation=self._accumulation,
             epoch_start=self._epoch_start,

@@ -25,9 +25,18 @@ class EngineTrainer:
     """What this run is to do; set when the trainer has been made."""
     is_running_pieces = False
     """Whether micro-batches are at work."""
+    saved_step = 0
+    """The last step that a LoRA file was written of, or that the run began with."""
 
     def release(self) -> None:
         """Give back what the hooks put in place on the model. Called at the end of a run, however it ended."""
+
+    def return_to_finished(self) -> int:
+        """Put random numbers and losses back to the end of the last finished step; gives its number."""
+        return 0
+
+    def keep_finished(self, args: Any, accelerator: Any) -> None:
+        """Save the LoRA and the state of the last finished step, unless they are saved."""
 
     def switch_expert(self, args: Any, accelerator: Any, transformer: Any) -> None:
         """Bring in the weights that the noise levels just drawn are for, in a model that has two sets of them."""

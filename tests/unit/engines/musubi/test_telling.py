@@ -10,14 +10,17 @@ from tests.support.pocket_runs import FakeControls
 
 from diffusionforce.engines import pressure
 from diffusionforce.engines.musubi import telling
+from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.health import about_learning_rate
 from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.errors import DivergedError, WeightsError
 from diffusionforce.hooks.musubi.assignment import StepReport
-from diffusionforce.job.profile import CheckpointSettings
+from diffusionforce.job import builtin_profiles, changed, read_profile
 from diffusionforce.pipeline.placement import even_placement
 from diffusionforce.pipeline.portions import Portions
 from diffusionforce.rig.shared_memory import SharedMemoryWatch
 from diffusionforce.runs import RunFolder
+from diffusionforce.wire import Warn
 
 
 def teller(folder: RunFolder, **settings: int) -> Teller:
@@ -31,7 +34,12 @@ def teller(folder: RunFolder, **settings: int) -> Teller:
         sample_steps=frozenset(),
         num_steps=60,
         write_prompts=lambda prompts: Path(),
-        checkpoints=CheckpointSettings(**settings),
+        profile=changed(
+            read_profile(builtin_profiles()["pocket-demo"]),
+            {f"checkpoints.{name}": value for name, value in settings.items()},
+            origin="test",
+        ),
+        family=find_family("wan2.1-t2v-14b"),
     )
 
 
@@ -79,9 +87,9 @@ def test_a_lora_of_numbers_that_are_none_ends_the_run_and_those_before_stay(fold
     assert (told.saved_step, told.saved_path) == (10, "checkpoints/fox-step00000010.safetensors")
 
 
-def step_report(locked_bytes: int = 0) -> StepReport:
+def step_report(*, locked_bytes: int = 0, loss: float = 1.0, grad_norm: float | None = None) -> StepReport:
     return StepReport(
-        loss=1.0, learning_rate=1e-4, grad_norm=None, seconds=1.0, timeline=None, locked_bytes=locked_bytes
+        loss=loss, learning_rate=1e-4, grad_norm=grad_norm, seconds=1.0, timeline=None, locked_bytes=locked_bytes
     )
 
 
@@ -104,6 +112,40 @@ def test_a_run_whose_memory_the_system_moves_saves_first_and_then_waits(
     assert lack is not None and "moved 3 GB" in lack.sentence and "by step 5" in lack.sentence
     told.on_step(6, num_steps=60, report=step_report(locked_bytes=8 << 30))
     assert not told.take_save_request() and len(controls.lacks) == 1, "who goes on all the same is not asked again"
+
+
+def test_a_number_that_is_none_names_the_likely_cause(folder: RunFolder) -> None:
+    told = teller(folder)
+    told._profile = changed(told._profile, {"training.learning_rate": 0.5}, origin="test")
+    told.on_step(6, num_steps=60, report=step_report())
+    with pytest.raises(DivergedError, match=r"broke down at step 7: the loss is nan\.") as caught:
+        told.on_bad_number("the loss", float("nan"), learning_rate=3e-3)
+    assert caught.value.hint.startswith("Likely: training.learning_rate is 0.5: try 0.0002.")
+    assert "The LoRA of the last good step is saved" in caught.value.hint
+
+
+def test_a_loss_that_leaps_and_a_lora_without_gradient_are_warned_about(folder: RunFolder) -> None:
+    warned: list[Warn] = []
+    told = teller(folder)
+    told._report = lambda message: warned.append(message) if isinstance(message, Warn) else None
+    for step in range(1, 31):
+        told.on_step(step, num_steps=60, report=step_report(loss=9.0 if step > 26 else 1.0, grad_norm=1.0))
+    for step in range(31, 37):
+        told.on_step(step, num_steps=60, report=step_report(loss=1.0, grad_norm=0.0))
+    leapt, dead = warned
+    assert leapt.sentence == "The loss leapt to 9 by step 29, from about 1." and "pictures" not in leapt.hint
+    assert dead.sentence == "The LoRA learns nothing: no gradient has reached it for 5 steps."
+
+
+@pytest.mark.parametrize(("rate", "words"), [(1e3, "breaks a LoRA"), (1e-8, "changes next to nothing"), (1e-4, "")])
+def test_a_learning_rate_far_from_what_works_is_warned_about(rate: float, words: str) -> None:
+    changes = {"training.learning_rate": rate, "model.engine": "musubi"}
+    profile = changed(read_profile(builtin_profiles()["pocket-demo"]), changes, origin="test")
+    warning = about_learning_rate(profile, family=find_family("wan2.1-t2v-14b"))
+    assert (warning is None) == (not words)
+    assert warning is None or words in warning.sentence
+    own = changed(profile, {"advanced.optimizer_type": "Prodigy"}, origin="test")
+    assert about_learning_rate(own, family=find_family("wan2.1-t2v-14b")) is None
 
 
 def test_a_step_is_taken_again_only_where_one_has_fitted(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

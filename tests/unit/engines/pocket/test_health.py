@@ -114,7 +114,7 @@ def test_weights_about_to_become_infinite_stop_the_step(tmp_path: Path, monkeypa
     take = Stepper._take_step
 
     def take_step(self: Stepper, step: int) -> Any:
-        monkeypatch.setattr(self._runner, "run", lambda pieces: still(self, pieces), raising=False)
+        monkeypatch.setattr(self._runner, "run", lambda pieces, **_: still(self, pieces), raising=False)
         return take(self, step)
 
     monkeypatch.setattr(Stepper, "_take_step", take_step)

@@ -11,7 +11,7 @@ from diffusionforce.hooks.musubi.catalogue import every_hook, hooks_for
 from diffusionforce.hooks.musubi.upstream import REVISION
 
 ROOT = Path(__file__).resolve().parents[4]
-NO_HOOKS = {"assignment", "catalogue", "notes", "replay", "upstream"}
+NO_HOOKS = {"assignment", "catalogue", "notes", "numbers", "replay", "upstream"}
 
 
 def test_every_module_with_a_hook_is_listed_under_its_name() -> None:
@@ -36,7 +36,8 @@ def test_the_document_is_what_the_hooks_say() -> None:
 def test_a_job_on_one_device_gets_no_hook_that_splits(script: str) -> None:
     split = {seam.name for seam in hooks_for(script=script, home="cuda:0", is_split=True).seams}
     single = {seam.name for seam in hooks_for(script=script, home="cuda:0", is_split=False).seams}
-    assert single < split
+    # There a step of several pieces is taken again as a whole, here a batch is.
+    assert single - {"step-again"} < split
     assert not {"microbatches", "block-placement", "wan-experts", "kandinsky-loading"} & single
     # One card may have no room for them beside the model, either.
     assert {"text-encoders", "autoencoder"} < single

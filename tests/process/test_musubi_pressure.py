@@ -1,0 +1,63 @@
+"""A tiny Wan through the product's engine while its memory is taken: nothing that was finished is lost."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.process.test_musubi_training import needs_libraries
+from tests.support.engine import needs_engine
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = [needs_engine, needs_libraries, pytest.mark.slow, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the runs came to; they take half a minute together, and a busy machine many times as long."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.musubi_pressure_runs", str(tmp_path_factory.mktemp("runs"))],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=1100,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("devices", ["two", "one"])
+def test_a_run_that_is_stopped_while_it_waits_for_memory_keeps_its_last_step(found: Any, devices: str) -> None:
+    # It kept what had been saved last, an hour before.
+    stopped = found["stopped_waiting"][devices]
+    assert stopped["end"] == {"kind": "stopped", "step": 3, "lora": "checkpoints/tiny-step00000003.safetensors"}
+    assert stopped["records"] == ["step 3", "checkpoint 3"]
+    assert "and step 4 needs 2 GB more than this run holds, even with 1 picture at a time." in stopped["lack"]
+    assert stopped["goes_on"] == ""
+    assert stopped["losses_equal"] and stopped["lora_equal"]
+
+
+@pytest.mark.parametrize("devices", ["two", "one"])
+def test_a_number_that_is_none_leaves_the_last_good_step(found: Any, devices: str) -> None:
+    broken = found["bad_number"][devices]
+    assert broken["sentence"] == "The training broke down at step 3: the loss is nan."
+    assert broken["records"] == ["step 2", "checkpoint 2"]
+    assert broken["goes_on"] == "" and broken["finite"]
+
+
+def test_a_step_on_one_device_is_taken_again_and_changes_nothing(found: Any) -> None:
+    again = found["one_device_again"]
+    assert again["losses_equal"] and again["lora_equal"] and again["accumulated_equal"]
+    (warning,) = again["warned"]
+    assert warning.startswith("Step 3 did not fit at first") and "tried 2 times" in warning
+
+
+def test_a_state_at_the_end_of_an_uneven_epoch_knows_its_step(found: Any) -> None:
+    assert found["uneven"] == {"step": 2, "losses_equal": True}

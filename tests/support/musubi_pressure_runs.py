@@ -1,0 +1,170 @@
+"""Trains a tiny Wan through the engine of the product while its memory is taken, and with bad numbers.
+
+    python -m tests.support.musubi_pressure_runs FOLDER
+
+prints one JSON object.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from safetensors.torch import load_file
+from tests.support.musubi_engine_runs import (
+    NO_MEMORY,
+    NUM_STEPS,
+    TWO,
+    Folders,
+    Runs,
+    Wishes,
+    fake_encoder_and_decoder,
+    goes_on,
+    kinds,
+    lora_equal,
+    losses,
+)
+from tests.support.musubi_process import import_on_processor
+
+from diffusionforce.engines import pressure
+from diffusionforce.engines.musubi import open_engine
+from diffusionforce.engines.plans import RunPlan
+from diffusionforce.errors import DivergedError
+from diffusionforce.runs.checkpoints import read_manifest
+
+PLANS = {"two": TWO, "one": None}
+
+
+def run_all(folder: Path) -> dict[str, Any]:
+    """Every run, and what is compared of them."""
+    runs, whole = Runs(folder), Wishes()
+    runs.options |= {"sample_at_first": False, "sample_every_n_steps": 100}
+    _, places = runs.train(whole)
+    return {
+        "stopped_waiting": {name: stopped_waiting(runs, plan, whole, places) for name, plan in PLANS.items()},
+        "bad_number": {name: bad_number(runs, plan) for name, plan in PLANS.items()},
+        "one_device_again": taken_again_on_one_device(runs, whole, places),
+        "uneven": uneven_epochs(runs),
+    }
+
+
+def greedy(calls: list[int], *, fails: Callable[[int], bool]) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer, whose model runs out of memory in some calls, in the forward or the backward pass."""
+
+    def change(trainer: type[Any]) -> type[Any]:
+        class Greedy(trainer):
+            def compute_loss(self, *args: Any) -> Any:
+                loss, metrics = super().compute_loss(*args)
+                calls.append(len(calls) + 1)
+                return (_FailsBackward.apply(loss) if fails(calls[-1]) else loss), metrics
+
+        return Greedy
+
+    return change
+
+
+class _FailsBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, loss: torch.Tensor) -> torch.Tensor:
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise torch.OutOfMemoryError(NO_MEMORY)
+
+
+def stopped_waiting(runs: Runs, plan: RunPlan | None, whole: Wishes, places: Folders) -> dict[str, Any]:
+    """A run that waits for memory in its fourth step and is stopped, and one that goes on from there."""
+    wishes = Wishes(stops_waiting=True)
+    with (
+        mock.patch.object(pressure, "TRIES_AFTER_S", (0.0, 0.0)),
+        mock.patch.object(torch.cuda, "mem_get_info", return_value=(1 << 30, 24 << 30)),
+    ):
+        end, stopped = runs.train(wishes, plan=plan, change_trainer=greedy([], fails=lambda call: call > 3))
+    rest, name = Wishes(), "tiny.safetensors"
+    state = stopped.checkpoints_dir / "tiny-step00000003-state"
+    _, later = runs.train(rest, plan=plan, resume=str(state))
+    return {
+        "end": end.model_dump(),
+        "records": kinds(wishes)[-2:],
+        "lack": wishes.lack.sentence if wishes.lack is not None else "",
+        "goes_on": goes_on(runs.job, state, num_steps=NUM_STEPS),
+        "losses_equal": losses(rest) == losses(whole)[3:],
+        "lora_equal": lora_equal(later.checkpoints_dir / name, places.checkpoints_dir / name),
+    }
+
+
+def bad_number(runs: Runs, plan: RunPlan | None) -> dict[str, Any]:
+    """A run whose loss is no number in its third step."""
+    calls = list[int]()
+
+    def change(trainer: type[Any]) -> type[Any]:
+        class Diverging(trainer):
+            def compute_loss(self, *args: Any) -> Any:
+                loss, metrics = super().compute_loss(*args)
+                calls.append(1)
+                return loss * (float("nan") if len(calls) == 3 else 1.0), metrics
+
+        return Diverging
+
+    wishes, ended = Wishes(), ""
+    try:
+        runs.train(wishes, plan=plan, change_trainer=change)
+    except DivergedError as error:
+        ended = error.sentence
+    saved = next(runs.folder.glob(f"run{runs.number}/checkpoints/*-state"))
+    lora = load_file(saved.with_name("tiny-step00000002.safetensors"))
+    return {
+        "sentence": ended,
+        "records": kinds(wishes)[-2:],
+        "goes_on": goes_on(runs.job, saved, num_steps=NUM_STEPS),
+        "finite": all(bool(torch.isfinite(tensor).all()) for tensor in lora.values()),
+    }
+
+
+def taken_again_on_one_device(runs: Runs, whole: Wishes, places: Folders) -> dict[str, Any]:
+    """Steps that run out of memory on a single device: whole again, and in a step of two batches."""
+    answer: dict[str, Any] = {}
+    with mock.patch.object(pressure, "TRIES_AFTER_S", (0.0, 0.0)):
+        again = Wishes()
+        _, found = runs.train(again, plan=None, change_trainer=greedy([], fails=lambda call: call == 3))
+        name = "tiny.safetensors"
+        answer["losses_equal"] = losses(again) == losses(whole)
+        answer["lora_equal"] = lora_equal(found.checkpoints_dir / name, places.checkpoints_dir / name)
+        answer["warned"] = [record.sentence for record in again.records if record.kind == "warning"]
+        common = {"gradient_accumulation_steps": 2, "max_train_steps": 3, "plan": None}
+        plain, disturbed = Wishes(), Wishes()
+        runs.train(plain, **common)
+        # The second batch of the second step, when the first one's gradients are there.
+        runs.train(disturbed, change_trainer=greedy([], fails=lambda call: call == 4), **common)
+        answer["accumulated_equal"] = losses(disturbed) == losses(plain)
+    return answer
+
+
+def uneven_epochs(runs: Runs) -> dict[str, Any]:
+    """Epochs of four batches, three of which make a step: the fourth is a step of its own."""
+    common = {"gradient_accumulation_steps": 3, "max_train_steps": 4, "save_state": True}
+    whole, rest = Wishes(), Wishes()
+    _, places = runs.train(whole, save_every_n_steps=2, **common)
+    state = places.checkpoints_dir / "tiny-step00000002-state"
+    runs.train(rest, resume=str(state), save_every_n_steps=2, **common)
+    return {"step": read_manifest(state).step, "losses_equal": losses(rest) == losses(whole)[2:]}
+
+
+def main() -> None:
+    """Run, and print what came out."""
+    open_engine()
+    import_on_processor()
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ["DIFFUSIONFORCE_HOME"] = str(folder / "home")
+    fake_encoder_and_decoder()
+    sys.stdout.write(f"\n{json.dumps(run_all(folder))}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QStyleOptionComboBox
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 from tests.gui import recorded
@@ -15,10 +16,12 @@ from tests.support.clips import video
 from diffusionforce.gui.lora_desk import LoraDesk
 from diffusionforce.gui.model.favourites import Favourites
 from diffusionforce.gui.pages.gallery import COMPARE, FAVOURITES, STRIP
+from diffusionforce.gui.pages.gallery_runs import WIDEST_PX
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.sample_layout import Cell
 from diffusionforce.job import Job
+from diffusionforce.runs.labels import RunLabel, write_label
 from diffusionforce.wire import Command, encode
 
 WAIT_MS = 20_000
@@ -164,6 +167,20 @@ def test_an_earlier_run_can_be_looked_at(done: Window, qtbot: QtBot, home: Path)
     assert shown is not None
     qtbot.waitUntil(lambda: shown.is_over, timeout=WAIT_MS)
     assert shown.model.samples.done_steps == [0, 100]
+
+
+def test_a_long_name_of_a_run_leaves_room_for_the_header(done: Window, qtbot: QtBot):
+    # Symptom: a long name pushed the title of the page together, and one in Hebrew was cut off at its beginning.
+    gallery, session = done.gallery, done.session
+    assert session is not None
+    write_label(session.root, RunLabel(name="גואש " * 16))
+    gallery.shown()
+    qtbot.waitUntil(lambda: "גואש" in gallery.runs.currentText(), timeout=WAIT_MS)
+    done.resize(1100, 720)
+    qtbot.waitUntil(lambda: gallery.runs.width() <= WIDEST_PX, timeout=WAIT_MS)
+    option = QStyleOptionComboBox()
+    gallery.runs.initStyleOption(option)
+    assert option.currentText.endswith("…") and gallery.runs.toolTip() == gallery.runs.currentText()
 
 
 def test_a_sample_whose_file_is_gone_does_no_harm(done: Window, qtbot: QtBot):

@@ -133,7 +133,7 @@ def test_runs_are_reordered_and_removed_with_the_keyboard(window: Window, qtbot:
     assert waiting(window) == ["c", "a"]
     # Symptom: a run that was removed by mistake had to be set up anew.
     (toast,) = page.toasts.shown
-    assert toast.accessibleName().startswith("Removed b · loranne from the queue")
+    assert toast.accessibleName() == "Removed from the queue. b · loranne"
     qtbot.mouseClick(toast.act, Qt.MouseButton.LeftButton)
     assert waiting(window) == ["c", "b", "a"]
     entry(page.waiting_rows[2], "Remove from the queue").trigger()
@@ -226,7 +226,7 @@ def test_a_run_is_deleted_after_a_question_that_says_how_much_goes(
     qtbot.mouseClick(button(ask(), "Move to the trash"), Qt.MouseButton.LeftButton)
     assert len(page.past_rows) == 1, "the row goes at once"
     (toast,) = page.toasts.shown
-    assert toast.accessibleName().startswith("Deleted Pocket demo · loranne, 2 Jan")
+    assert toast.accessibleName().startswith("Run deleted. Pocket demo · loranne, 2 Jan")
     assert root.name in toast.accessibleName(), "what it is called in the trash"
     assert two_runs.gallery._shown is None
     assert root.is_dir(), "it can be brought back as long as the message is there"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QStyleOptionComboBox
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
@@ -14,7 +14,7 @@ from diffusionforce.gui.session import RunSession
 from diffusionforce.job import read_job
 from diffusionforce.runs import RunFolder, list_runs, runs_root
 
-WIDTH_PX = 210
+WIDTH_PX, WIDEST_PX, FRAME_PX = 210, 340, 46
 LIVE = " · live"
 
 
@@ -28,6 +28,7 @@ class RunPicker(QComboBox):
         self._trash = trash
         self.setAccessibleName(tr("Run"))
         self.setMinimumWidth(WIDTH_PX)
+        self.setMaximumWidth(WIDEST_PX)
         self._current: RunSession | None = None
         self._shown: RunSession | None = None
         self.activated.connect(lambda index: self.picked.emit(Path(str(self.itemData(index)))))
@@ -42,6 +43,12 @@ class RunPicker(QComboBox):
         self._current, self._shown = current, shown
         root = runs_root()
         background.run(self, lambda: _titles(root), done=self._list, failed=lambda _error: None)
+
+    def initStyleOption(self, option: QStyleOptionComboBox) -> None:
+        """Shorten a name that has no room: by itself it would be cut off, at its beginning where it reads leftwards."""
+        super().initStyleOption(option)
+        room_px = self.width() - FRAME_PX
+        option.currentText = option.fontMetrics.elidedText(option.currentText, Qt.TextElideMode.ElideRight, room_px)
 
     def _list(self, others: list[tuple[Path, str]]) -> None:
         known: dict[Path, str] = {}
@@ -59,6 +66,8 @@ class RunPicker(QComboBox):
             self.addItem(f"{shown_title(title.removesuffix(LIVE))}{tr(LIVE) if live else ''}", str(root))
         if self._shown is not None:
             self.setCurrentIndex(list(known).index(self._shown.root))
+            # The name of a run may be longer than there is room for.
+            self.setToolTip(self.currentText())
         self.setVisible(self.count() > 0)
 
 

@@ -334,8 +334,8 @@ class HistoryPage(Page):
         trash.put(root)
         self.refresh()
         text = tr("It goes to the trash of the system in a moment, as {folder}.").format(folder=root.name)
-        title = tr("Deleted {title}").format(title=f"{run.name}, {tr(run.when)}")
-        toast = self.toasts.say("info", title, text, action="Undo", do=lambda: trash.bring_back(root))
+        text = f"{run.name}, {tr(run.when)}. {text}"
+        toast = self.toasts.say("info", tr("Run deleted"), text, action="Undo", do=lambda: trash.bring_back(root))
         toast.left.connect(lambda: trash.finish(root))
 
     def _on_renamed(self, before: PastRun) -> None:
@@ -343,8 +343,8 @@ class HistoryPage(Page):
         self.toasts.say("ok", title, action="Undo", do=lambda: self.care.put_back_label(before))
 
     def _on_removed(self, run: QueuedRun, before: str) -> None:
-        title = tr("Removed {title} from the queue").format(title=job_title(run.job))
-        self.toasts.say("info", title, action="Undo", do=lambda: self._desk.restore(run, before))
+        title, text = tr("Removed from the queue"), job_title(run.job)
+        self.toasts.say("info", title, text, action="Undo", do=lambda: self._desk.restore(run, before))
 
     def _choose(self, root: Path, on: bool) -> None:
         self._chosen = [path for path in self._chosen if path != root] + ([root] if on else [])

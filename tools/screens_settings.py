@@ -142,6 +142,7 @@ SCREENS: dict[str, Show] = {
     "settings": _settings(),
     "settings-end": _settings(at_end=True),
     "settings-german": _settings(code="de"),
+    "keys": lambda window, _runs: window.go("keys"),
     "first-rig": _step(0, wait_ms=ASK_MS),
     "first-demo": _step(1),
     "first-demo-live": _step(1, run="live", wait_ms=ASK_MS),

@@ -421,6 +421,20 @@ def test_a_folder_that_is_gone_is_said_and_can_be_forgotten(page: DatasetsPage, 
     assert page.desk.problem is None
 
 
+def test_a_dataset_taken_off_the_list_comes_back_as_it_was(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    # Symptom: a set of folders, its trigger word and what its check said were gone with one slip in a menu.
+    open_folder(page, pictures, qtbot)
+    page.desk.set_trigger("hillstyle")
+    before = page.library.entry(str(pictures)).model_copy()
+    page.list.removed.emit(str(pictures))
+    assert str(pictures) not in [entry.choice for entry in page.library.own]
+    assert page.toasts.shown[-1].accessibleName().startswith(f"Removed from the list: {pictures.name}.")
+    qtbot.mouseClick(page.toasts.shown[-1].act, Qt.MouseButton.LeftButton)
+    assert page.library.entry(str(pictures)).trigger == before.trigger == "hillstyle"
+    assert page.library.entry(str(pictures)).num_used == before.num_used
+    assert page.desk.choice == str(pictures)
+
+
 def test_a_folder_without_pictures_is_no_good_news(page: DatasetsPage, qtbot: QtBot, tmp_path: Path):
     empty = tmp_path / "empty"
     empty.mkdir()

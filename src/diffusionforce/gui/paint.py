@@ -4,6 +4,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPaintDevice, QPainter, QPainterPath, QPen, QPixmap
 
 from diffusionforce.gui import theme
+from diffusionforce.gui.model.direction import in_line
 from diffusionforce.gui.model.language import figures
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -34,7 +35,7 @@ def text(
     elide: Qt.TextElideMode | None = Qt.TextElideMode.ElideRight,
 ) -> None:
     """Write one line of text into a box; a text that is too long is shortened with an ellipsis."""
-    string = figures(string)
+    string = in_line(figures(string))
     painter.setFont(font)
     painter.setPen(theme.colour(colour) if isinstance(colour, str) else colour)
     if elide is not None:

@@ -111,6 +111,7 @@ def _settings(window: "Window") -> Page:
     page.language_changed.connect(window.retranslate)
     page.first_steps_asked.connect(lambda: window.go("welcome"))
     page.environment_asked.connect(lambda: window.go("environment"))
+    page.keys_asked.connect(lambda: window.go("keys"))
     return page
 
 
@@ -120,6 +121,14 @@ def _environment(window: "Window") -> Page:
     page = EnvironmentPage(window.environment, is_training=window.is_training)
     page.back_asked.connect(lambda: window.go("settings"))
     page.run_asked.connect(window.plan_run)
+    return page
+
+
+def _keys(window: "Window") -> Page:
+    from diffusionforce.gui.pages.keys import KeysPage
+
+    page = KeysPage()
+    page.back_asked.connect(lambda: window.go("settings"))
     return page
 
 
@@ -144,5 +153,6 @@ _BUILDERS: dict[str, Callable[["Window"], "Place"]] = {
     "rig": _rig,
     "settings": _settings,
     "environment": _environment,
+    "keys": _keys,
     "welcome": _welcome,
 }

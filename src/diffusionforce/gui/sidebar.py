@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QFrame, QVBoxLayout
 
 from diffusionforce.gui.model.language import tr
@@ -31,6 +32,11 @@ PLACES = (
     Place("settings", "gear", "Settings", "Ctrl+,"),
 )
 
+KEYS, KEYS_SHORTCUT = "keys", "F1"
+"""The place that lists the keys."""
+INSIDE = {KEYS: "settings"}
+"""Places without an item of their own, and whose item is marked while they are open."""
+
 
 class Sidebar(QFrame):
     """Logo, places, and Settings at the bottom."""
@@ -58,9 +64,11 @@ class Sidebar(QFrame):
             if place.key == "settings":
                 layout.addStretch(1)
             layout.addWidget(item, 0, Qt.AlignmentFlag.AlignTop)
+        QShortcut(QKeySequence(KEYS_SHORTCUT), self).activated.connect(lambda: self.chosen.emit(KEYS))
 
     def choose(self, key: str) -> None:
         """Mark a place without reporting it."""
+        key = INSIDE.get(key, key)
         self._items[key].setChecked(True)
         for name, item in self._items.items():
             # One stop for Tab; from there the arrow keys go on. Qt sees to that only where somebody clicked.

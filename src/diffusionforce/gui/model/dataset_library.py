@@ -93,9 +93,17 @@ class DatasetLibrary:
             self.save()
         return entry
 
-    def remove(self, choice: str) -> None:
-        """Take a dataset out of the list; its files stay where they are."""
+    def remove(self, choice: str) -> Entry:
+        """Take a dataset out of the list; its files stay where they are. Returns what brings it back, see `restore`."""
+        removed = self.entry(choice)
         self._entries = [entry for entry in self._entries if entry.choice != choice]
+        self.save()
+        return removed
+
+    def restore(self, removed: Entry) -> None:
+        """Put a dataset that was removed into the list again, with what was known of it."""
+        self._entries = [entry for entry in self._entries if entry.choice != removed.choice]
+        self._entries.append(removed)
         self.save()
 
     def note_check(self, choice: str, table: DatasetTable) -> None:

@@ -21,7 +21,7 @@ LANGUAGES = {"en": "English", "de": "Deutsch"}
 """Code and own name of every language there is."""
 _NUMBERS = {"de": (",", ".")}
 """What stands before decimals, and between thousands, where that is not as in English."""
-_KEYS = {"de": {"Ctrl+": "Strg+", "Shift+": "Umschalt+", "Enter": "Eingabe", "Del": "Entf"}}
+_KEYS = {"de": {"Ctrl+": "Strg+", "Shift+": "Umschalt+", "Enter": "Eingabe", "Del": "Entf", "Space": "Leertaste"}}
 """Names of keys, where they are not as in English."""
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?B|s|ms|min|h|d|px|W|°C|%|×)(?!\w))")
 

@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import dataset_title
-from diffusionforce.gui.model.dataset_library import DatasetLibrary
+from diffusionforce.gui.model.dataset_library import DatasetLibrary, Entry
 from diffusionforce.gui.model.dataset_table import FindingLine
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.datasets_dropping import dropped_folders
 from diffusionforce.gui.pages.datasets_files import FilesPane
 from diffusionforce.gui.pages.datasets_findings import FindingsCard
@@ -143,10 +144,20 @@ class DatasetsPage(Page):
         self.desk.open(choice)
 
     def _remove(self, choice: str) -> None:
-        self.library.remove(choice)
+        title = self.library.title(choice)
+        removed, was_open = self.library.remove(choice), choice == self.desk.choice
         self._preferences.forget_folder(choice)
-        if choice == self.desk.choice:
+        if was_open:
             self.choose(next(iter([entry.choice for entry in self.library.own] + dataset_title.demo_choices()), ""))
+        self.list.show_choice(self.desk.choice)
+        text = tr("Its files stay where they are.")
+        name = tr("Removed from the list: {title}").format(title=title)
+        self.toasts.say("info", name, text, action="Undo", do=lambda: self._restore(removed, opens=was_open))
+
+    def _restore(self, removed: Entry, *, opens: bool) -> None:
+        self.library.restore(removed)
+        if opens:
+            self.choose(removed.choice)
         self.list.show_choice(self.desk.choice)
 
     def _on_opened(self) -> None:

@@ -56,8 +56,9 @@ class BulkEdit(QWidget):
         self.first.returnPressed.connect(self._apply)
         self.second.returnPressed.connect(self._apply)
         layout = column(gap=8)
-        add(layout, self.kind, self.first, self.second, self.summary)
-        add(layout, holder(self._preview), row(self.apply, None))
+        # The button before the examples: in a low window these scroll out of sight first.
+        add(layout, self.kind, self.first, self.second, self.summary, row(self.apply, None))
+        add(layout, holder(self._preview), None)
         self.setLayout(layout)
         self._on_kind()
 

@@ -1,6 +1,8 @@
 """What is wrong with the dataset, and what to do about it: the card above the pictures."""
 
+import itertools
 import time
+from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -24,6 +26,8 @@ NUM_FOLDED = 4
 LOW_PAGE_PX = 640
 FOLDED_SHARE, FOLDED_LOW_SHARE = 0.4, 0.3
 """Of the page, for findings while they are folded."""
+HEADER_GAPS_PX = 2 * 16 + 6 * 8 + 40
+"""Beside title, chips and button: margins, gaps, and room for the button to say something longer."""
 LIST_MARGINS_PX = 2 * 16 + 6 + 12
 """Beside the rows: what the card, the list and its scroll bar take."""
 
@@ -82,14 +86,22 @@ class FindingsCard(Card):
         # Where there are findings, their numbers say it all, and need the room.
         self.note.set_text(" " if busy or self._is_compact or self._lines else tr(self._note()))
         self.bar.show_share(0)
-        counts = desk.table.counts()
-        for chip, group in zip(self._chips, GROUPS, strict=True):
-            number = counts[group]
-            text = _chip_words(group, number)
-            chip.set(f"{number:,}" if self._is_compact else text, TONES[group], TONES[group])
-            chip.setToolTip(tr(text))
-            chip.setVisible(bool(self._lines) and number > 0)
+        self._show_chips()
         self._fill()
+
+    def _show_chips(self) -> None:
+        """Show how many findings there are of each weight: in words where the title leaves room for them."""
+        counts = self._desk.table.counts()
+        for says_words in (True, False):
+            for chip, group in zip(self._chips, GROUPS, strict=True):
+                text = _chip_words(group, counts[group])
+                chip.set(text if says_words else f"{counts[group]:,}", TONES[group], TONES[group])
+                chip.setToolTip(tr(text))
+                chip.setVisible(bool(self._lines) and counts[group] > 0)
+            parts = [self.title, self.fold, *(chip for chip in self._chips if not chip.isHidden())]
+            needed = sum(part.sizeHint().width() if part is self.title else part.width() for part in parts)
+            if not self._is_compact and needed + HEADER_GAPS_PX <= self.width():
+                break
 
     def _note(self) -> str:
         desk = self._desk
@@ -146,7 +158,7 @@ class FindingsCard(Card):
         page_px = parent.height() if parent is not None else 800
         is_low = page_px <= LOW_PAGE_PX
         share = FOLDED_LOW_SHARE if is_low else FOLDED_SHARE
-        folded = min(sum(heights[: 3 if is_low else NUM_FOLDED]), max(2 * ROW_PX, int(page_px * share)))
+        folded = _whole_rows(heights[: 3 if is_low else NUM_FOLDED], limit_px=int(page_px * share))
         limit = max(folded, int(page_px * 0.5)) if self._is_open else folded
         # Without the hairline under the last one.
         self._list.setFixedHeight(max(1, min(sum(heights), limit) - 1))
@@ -154,6 +166,7 @@ class FindingsCard(Card):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the list to the page."""
         super().resizeEvent(event)
+        self._show_chips()
         self._fit()
 
     def _on_progress(self, word: str, done: int, total: int) -> None:
@@ -161,6 +174,11 @@ class FindingsCard(Card):
             self.title.set_text("Checking the files" if word == "Checking" else "Repairing")
             self.note.set_text(tr(f"{done:,} of {total:,}"))
             self.bar.show_share(done / max(1, total))
+
+
+def _whole_rows(heights: Sequence[int], *, limit_px: int) -> int:
+    """Return the height of as many of the first rows as have room, one at least."""
+    return max((height for height in itertools.accumulate(heights) if height <= limit_px), default=sum(heights[:1]))
 
 
 def _chip_words(group: Group, number: int) -> str:

@@ -148,9 +148,7 @@ class FoldersPanel(Panel):
     """The folders that are trained on together."""
 
     def __init__(self, desk: DatasetDesk) -> None:
-        super().__init__(
-            "Folders", "How often the pictures of each count in one pass, and the size they are trained at."
-        )
+        super().__init__("Folders", "How often the pictures of each count in a pass, and at what size.")
         self._desk = desk
         self.lines: list[FolderLine] = []
         self._rows = QVBoxLayout()

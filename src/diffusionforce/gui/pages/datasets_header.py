@@ -1,12 +1,16 @@
 """The header of the datasets page: the name of the open dataset, and what can be done with all of it."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.pages.page import Header
 from diffusionforce.gui.repair_bench import label_words
 from diffusionforce.gui.widgets.buttons import Button
+
+GAPS_PX = 70
+"""Between the name and the buttons, and between these."""
 
 
 class DatasetsHeader(Header):
@@ -15,6 +19,7 @@ class DatasetsHeader(Header):
     def __init__(self, desk: DatasetDesk) -> None:
         super().__init__("", "", note_mode=Qt.TextElideMode.ElideMiddle)
         self._desk = desk
+        self._is_compact = False
         self.undo = Button("", "undo", kind="ghost", tip="Undo (Ctrl+Z)")
         self.search = Button("", "search", kind="ghost", tip="Find in names and captions (Ctrl+F)")
         self.folders = Button("", "folder", kind="ghost", size="small", tip="Folders, repeats and sizes")
@@ -32,6 +37,7 @@ class DatasetsHeader(Header):
         self.setVisible(is_open)
         where = ", ".join(folder.path for folder in desk.folders) if not desk.is_read_only else tr("comes with the app")
         self.set_title(desk.title if is_open else "", where or " ")
+        self._fit_buttons()
         busy, reading = desk.is_checking or desk.is_repairing, "The files are being checked."
         self.again.allow(bool(desk.folders) and not busy, reason=reading)
         why = desk.problem.sentence if desk.problem is not None else "Nothing in it can be trained on."
@@ -53,5 +59,18 @@ class DatasetsHeader(Header):
 
     def set_compact(self, compact: bool) -> None:
         """Shorten words in a narrow window."""
-        self.trigger.setVisible(not compact)
-        self.trigger_icon.setVisible(compact)
+        self._is_compact = compact
+        self._fit_buttons()
+
+    def _fit_buttons(self) -> None:
+        """Say in words what stands in an icon, too, where the name of the dataset leaves room for them."""
+        others = (self.folders, self.undo, self.search, self.trigger, self.again, self.train)
+        needed = self.title.sizeHint().width() + sum(button.sizeHint().width() for button in others) + GAPS_PX
+        says_words = not self._is_compact and needed <= self.width()
+        self.trigger.setVisible(says_words)
+        self.trigger_icon.setVisible(not says_words)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shorten words in a narrow window."""
+        self._fit_buttons()
+        super().resizeEvent(event)

@@ -1,6 +1,7 @@
 """What all pages share: margins, a header with actions at its right, content that scrolls where it must."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
@@ -25,6 +26,7 @@ class Header(QWidget):
         self.title = Elided(tr(title), "title", mode=Qt.TextElideMode.ElideMiddle)
         self.title.setSizePolicy(self.title.sizePolicy().Policy.Maximum, self.title.sizePolicy().Policy.Preferred)
         self.note = Elided(tr(note), "body2", mode=note_mode)
+        self._notes = (tr(note), tr(note))
         self.chips = row(gap=10)
         self.buttons = row(gap=8)
         first = row(self.title, self.chips, None, gap=10)
@@ -38,10 +40,24 @@ class Header(QWidget):
         for widget in widgets:
             self.buttons.addWidget(widget)
 
-    def set_title(self, title: str, note: str) -> None:
-        """Change both lines."""
+    def set_title(self, title: str, note: str, *, short_note: str = "") -> None:
+        """Change both lines; the short note takes the place of one that is too long for the window."""
         self.title.set_text(tr(title))
-        self.note.set_text(note)
+        self._notes = (note, short_note or note)
+        self._fit_note()
+
+    def _fit_note(self) -> None:
+        note, short = self._notes
+        fits = self.note.fontMetrics().horizontalAdvance(note) <= self.note.width()
+        self.note.set_text(note if fits else short)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say more or less under the title, as there is room."""
+        super().resizeEvent(event)
+        layout = self.layout()
+        if layout is not None and self._notes[0] != self._notes[1]:
+            layout.activate()
+            self._fit_note()
 
 
 class Page(QWidget):

@@ -159,7 +159,8 @@ class ProfileEditor(QWidget):
         if item is None or draft is None:
             self.header.set_title(item.title if item is not None else "", "")
             return
-        self.header.set_title(item.title, self._header_note(item, draft))
+        note, short_note = self._header_notes(item, draft)
+        self.header.set_title(item.title, note, short_note=short_note)
         self._ask_for_forecast()
         self._show_form()
         self._show_foot(draft)
@@ -171,19 +172,20 @@ class ProfileEditor(QWidget):
         self.form.show_draft(self.draft, can_edit=self._item.is_own, forecast=status.current)
         self.strip.show_view(forecast_strip.view_of(status, profile=self.draft.profile))
 
-    def _header_note(self, item: ShelfItem, draft: ProfileDraft) -> str:
-        if not item.is_own:
-            return f"{item.name}.toml"
-        if draft.original is None:
-            return f"{item.name}.toml"
+    def _header_notes(self, item: ShelfItem, draft: ProfileDraft) -> tuple[str, str]:
+        """Return what is changed in a profile, in a sentence and in a few words."""
+        if not item.is_own or draft.original is None:
+            return f"{item.name}.toml", ""
         number = len(draft.changed)
         title = draft.original.title
         if not number:
-            return tr("The same as {title}, the built-in profile").format(title=title)
-        if number == 1:
-            return tr("1 setting differs from {title}, the built-in profile").format(title=title)
-        said = tr("{number} settings differ from {title}, the built-in profile")
-        return said.format(number=number, title=title)
+            said, short = tr("The same as {title}, the built-in profile"), tr("The same as built in")
+        elif number == 1:
+            said, short = tr("1 setting differs from {title}, the built-in profile"), tr("1 setting changed")
+        else:
+            said = tr("{number} settings differ from {title}, the built-in profile")
+            short = tr("{number} settings changed")
+        return said.format(number=number, title=title), short.format(number=number)
 
     def _show_foot(self, draft: ProfileDraft) -> None:
         wrong, edited = len(draft.problems), len(draft.edited)

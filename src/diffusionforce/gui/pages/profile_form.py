@@ -39,6 +39,7 @@ class FieldGrid(QGridLayout):
         self.setHorizontalSpacing(16)
         self.setVerticalSpacing(10)
         self._shown: list[SettingBox] = []
+        self._fillers: list[QWidget] = []
         self._columns = self._at = 0
 
     def arrange(self, boxes: list[SettingBox], columns: int) -> None:
@@ -54,8 +55,25 @@ class FieldGrid(QGridLayout):
             span = columns if box.is_wide else 1
             self.addWidget(box, self._at // columns, self._at % columns, 1, span)
             self._at += span
+        self._fill_up()
+
+    def _fill_up(self) -> None:
+        """Keep columns without a field as wide as others, so that the fields of all cards stand under each other."""
+        self._drop_fillers()
+        for at in range(self._at, self._columns if self._shown else 0):
+            filler = QWidget()
+            filler.setFixedHeight(0)
+            self._fillers.append(filler)
+            self.addWidget(filler, 0, at)
+
+    def _drop_fillers(self) -> None:
+        for filler in self._fillers:
+            self.removeWidget(filler)
+            filler.deleteLater()
+        self._fillers = []
 
     def _begin(self, columns: int) -> None:
+        self._drop_fillers()
         self._columns, self._at = columns, 0
         while self.count():
             self.takeAt(0)
@@ -94,9 +112,9 @@ class ProfileForm(QWidget):
         self._forecast: Forecast | None = None
         self._can_edit = False
         self._changed: set[str] = set()
-        self._cards = {section: Card(tr(title), gap=8) for section, title in SECTIONS.items()}
+        self._cards = {section: Card(title, gap=8) for section, title in SECTIONS.items()}
         self._grids = {section: FieldGrid() for section in SECTIONS}
-        self._folded_titles = {section: Label(tr(title), "caption") for section, title in SECTIONS.items()}
+        self._folded_titles = {section: Label(title, "caption") for section, title in SECTIONS.items()}
         self._folded_grids = {section: FieldGrid() for section in SECTIONS}
         self.fold = Button("Show", "chev-right", kind="ghost", size="small")
         self.fold.setCheckable(True)

@@ -47,6 +47,7 @@ class SettingsPage(Page):
     language_changed = Signal()
     first_steps_asked = Signal()
     environment_asked = Signal()
+    keys_asked = Signal()
 
     def __init__(self, preferences: Preferences, watch: RigWatch, *, is_training: Callable[[], bool]) -> None:
         """Build the page.
@@ -92,6 +93,9 @@ class SettingsPage(Page):
         self.reset = Button("Reset the window", "undo")
         self.reset.clicked.connect(self._on_reset)
         card.add(setting("First steps", "Looks at your rig and trains the demo, step by step.", self.first_steps))
+        self.keys = Button("Show the keys", "arrow", tip="F1")
+        self.keys.clicked.connect(self.keys_asked)
+        card.add(hairline(), setting("Keys", "The short ways through every place, without a mouse.", self.keys))
         note = noted("Forgets theme, language, sizes and last choices. Runs, profiles and the token stay.")
         return card.add(hairline(), setting("Reset", note, self.reset))
 

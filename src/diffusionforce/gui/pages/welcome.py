@@ -1,6 +1,6 @@
 """First steps: four steps that can be left at any time, each made of real parts of the window."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from diffusionforce.gui.environment_desk import EnvironmentDesk
@@ -24,6 +24,8 @@ from diffusionforce.gui.widgets.step_item import StepItem
 SIDE_PX, SIDE_COMPACT_PX = 300, 244
 MARGIN_PX, MARGIN_COMPACT_PX = 64, 32
 MAX_PX = 1040
+BAR_PX = 20
+"""At the right of a step, for the bar that it is scrolled with."""
 HEADS = (
     ("Welcome", "First a look at this computer: what it can train, and what stands in the way."),
     (
@@ -83,12 +85,13 @@ class WelcomePage(Page):
         side.addWidget(Label(text, "muted", wrap=True))
         for step in self.steps:
             is_long = step is not self.model
-            self._stack.addWidget(scrolling(_padded(step), name="clear") if is_long else step)
-        foot = row(self.skip, None, self.back, self.next, gap=8)
+            self._stack.addWidget(_scrolling(step) if is_long else holder(column(step, margins=(0, 0, BAR_PX, 0))))
+        foot = row(self.skip, None, self.back, self.next, gap=8, margins=(0, 0, BAR_PX, 0))
         inner = QWidget()
         inner.setObjectName("clear")
-        inner.setMaximumWidth(MAX_PX)
-        layout = column(self._title, self._text, 8, (self._stack, 1), foot, gap=10)
+        inner.setMaximumWidth(MAX_PX + BAR_PX)
+        lead = row((self._text, 1), BAR_PX, gap=0)
+        layout = column(self._title, lead, 8, (self._stack, 1), foot, gap=10)
         inner.setLayout(layout)
         self._right = QHBoxLayout()
         self._right.addWidget(inner, 1000)
@@ -202,11 +205,15 @@ class WelcomePage(Page):
         super().set_compact(compact)
         self._side.setFixedWidth(SIDE_COMPACT_PX if compact else SIDE_PX)
         margin = MARGIN_COMPACT_PX if compact else MARGIN_PX
-        self._right.setContentsMargins(margin, 36, margin, 22)
+        self._right.setContentsMargins(margin, 36, margin - BAR_PX, 22)
 
 
-def _padded(widget: QWidget) -> QWidget:
-    return holder(column(widget, margins=(0, 0, 8, 0)))
+def _scrolling(widget: QWidget) -> QWidget:
+    """Return a step that scrolls beside the column in which everything stands, so that nothing moves when it does."""
+    area = scrolling(holder(column(widget, margins=(0, 0, 8, 0))), name="clear")
+    # With nothing to scroll the bar is not to be seen; its room is there all the same.
+    area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+    return area
 
 
 def _lowered(text: str) -> str:

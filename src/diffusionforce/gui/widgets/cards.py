@@ -18,7 +18,7 @@ class Card(QFrame):
         self.body.setSpacing(gap)
         self.header = QHBoxLayout()
         self.header.setSpacing(8)
-        self.title = Label(tr(title), "section")
+        self.title = Label(title, "section")  # Which translates it, and would translate a translation again.
         self.note = Elided(tr(note), "muted")
         if title:
             add(self.header, self.title, (self.note, 1))

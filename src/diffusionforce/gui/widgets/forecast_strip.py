@@ -8,7 +8,7 @@ from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import MiniMeter
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.chip import Chip
-from diffusionforce.gui.widgets.labels import Elided, Label
+from diffusionforce.gui.widgets.labels import Label, TwoLines
 from diffusionforce.gui.widgets.layout import add, clear, row
 
 HEIGHT_PX, MIN_PX = 44, 300
@@ -25,7 +25,7 @@ class ForecastStrip(QFrame):
         self.setFixedHeight(HEIGHT_PX)
         self._chip = Chip(tr("Checking"), "info", "clock")
         self._meters = row(gap=18)
-        self.sentence = Elided("", "small")
+        self.sentence = TwoLines("", "small")
         self.retry = Button("Try again", "refresh", size="small")
         self.retry.clicked.connect(self.retry_asked)
         self._shown: StripView | None = None

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.direction import in_line
 from diffusionforce.gui.model.language import tr, unbroken
 
 _LONG_WORD = re.compile(r"\S{16,}")
@@ -28,7 +29,7 @@ class Label(QLabel):
     """
 
     def __init__(self, text: str = "", role: str = "body", *, tone: str = "", wrap: bool = False) -> None:
-        super().__init__(unbroken(self.in_language(text)) if wrap else self.in_language(text))
+        super().__init__(in_line(unbroken(self.in_language(text)) if wrap else self.in_language(text)))
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
         self.setProperty("tone", tone)
@@ -40,7 +41,7 @@ class Label(QLabel):
 
     def set_text(self, text: str, *, tone: str | None = None) -> None:
         """Change the text, and the tone where one is given, without needless repaints."""
-        text = unbroken(self.in_language(text)) if self.wordWrap() else self.in_language(text)
+        text = in_line(unbroken(self.in_language(text)) if self.wordWrap() else self.in_language(text))
         if text != self.text():
             self.setText(text)
         if tone is not None:
@@ -70,17 +71,29 @@ class Elided(Label):
         """Return the text as it is."""
         return text
 
+    def shown(self) -> str:
+        """Return what is to be seen of the text."""
+        return self.fontMetrics().elidedText(self.text(), self._mode, self.width())
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the shortened text."""
         painter = paint.begin(self)
         painter.setFont(self.font())
         painter.setPen(self.palette().color(self.foregroundRole()))
-        shown = self.fontMetrics().elidedText(self.text(), self._mode, self.width())
+        shown = self.shown()
         painter.drawText(QRectF(self.rect()), self.alignment() | Qt.AlignmentFlag.AlignVCenter, shown)
         painter.end()
-        tip = self.text() if shown != self.text() else ""
+        tip = self.text() if shown.replace("\n", " ") != self.text() else ""
         if tip != self.toolTip():
             self.setToolTip(tip)
+
+
+class TwoLines(Elided):
+    """An elided label with room for two lines: what is longer is shortened, and whole in the tool tip."""
+
+    def shown(self) -> str:
+        """Return what is to be seen of the text."""
+        return paint.lines(self.text(), width_px=self.width(), max_lines=2, font=self.font())
 
 
 class Wrapped(Label):

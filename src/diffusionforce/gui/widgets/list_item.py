@@ -11,8 +11,8 @@ from diffusionforce.gui.widgets.focus import shows_ring
 HEAD_PX, NARROW_HEAD_PX = 36, 32
 NARROW_PX = 190
 """Below this width names come before everything else."""
-ITEM_PX, LINE_PX = 52, 17
-"""Height of a line of the list, and what a second line of its name adds."""
+ITEM_PX, LINE_PX, NOTE_LINE_PX = 52, 17, 14
+"""Height of a line of the list, and what a second line of its name, or of the note under it, adds."""
 
 
 class ListItem(QAbstractButton):
@@ -49,6 +49,7 @@ class ListItem(QAbstractButton):
         """Change the second line."""
         self._note = note
         self.setAccessibleName(f"{self.text()}. {note}")
+        self._fit()
         self.update()
 
     @property
@@ -75,8 +76,15 @@ class ListItem(QAbstractButton):
             return self.text(), ""
         return paint.two_lines(unbroken(self.text()), width_px=self._text_px, font=font)
 
+    def note_lines(self) -> tuple[str, str]:
+        """Return the words under the name as they are shown: a line, and a second one, or nothing."""
+        if not self._wraps:
+            return self._note, ""
+        return paint.two_lines(unbroken(self._note), width_px=self._text_px, font=theme.font(11))
+
     def _fit(self) -> None:
-        self.setFixedHeight(ITEM_PX + (LINE_PX if self.name_lines()[1] else 0))
+        more = LINE_PX if self.name_lines()[1] else 0
+        self.setFixedHeight(ITEM_PX + more + (NOTE_LINE_PX if self.note_lines()[1] else 0))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Take the height that the name needs at this width."""
@@ -115,8 +123,10 @@ class ListItem(QAbstractButton):
             paint.text(painter, QRectF(left, top, width, 20), line, font=theme.font(13, weight), colour="text")
             top += LINE_PX
         ink = "text2" if chosen else "text3"
-        note = QRectF(left, self.height() - 25, width, 16)
-        paint.text(painter, note, self._note, font=theme.font(11), colour=ink)
+        top += 3
+        for line in filter(None, self.note_lines()):
+            paint.text(painter, QRectF(left, top, width, 16), line, font=theme.font(11), colour=ink)
+            top += NOTE_LINE_PX
         if self._mark and not self._marks_head:
             self._paint_mark(painter, QRectF(self.width() - 24, (self.height() - 16) / 2, 16, 16))
         if shows_ring(self):

@@ -13,7 +13,7 @@ from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.setting_fields import SettingField
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.chip import Chip
-from diffusionforce.gui.widgets.labels import Elided, Icon, Label, set_property
+from diffusionforce.gui.widgets.labels import Icon, Label, Wrapped, set_property
 from diffusionforce.gui.widgets.layout import column, holder, row
 from diffusionforce.gui.widgets.setting_controls import FIELD_PX, ChoiceField, LineField, TextField
 from diffusionforce.gui.widgets.toggle import Toggle
@@ -65,9 +65,12 @@ class SettingBox(QWidget):
         head.setFixedHeight(HEAD_PX)
         self._icon = Icon("err", "err", 14)
         self._icon.hide()
-        self.note = Elided("", "muted")
-        foot = row(self._icon, (self.note, 1), gap=6)
-        self.setLayout(column(head, self.control, 1, foot, gap=3))
+        self.note = Wrapped("", "muted")
+        foot = row(gap=6)
+        foot.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        foot.addWidget(self.note, 1)
+        # Beside a field whose words take two lines this one keeps its own together at the top.
+        self.setLayout(column(head, self.control, 1, foot, None, gap=3))
         self.setMinimumWidth(MIN_WIDTH_PX)
 
     @property

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 
-from diffusionforce.gui import theme
+from diffusionforce.gui import shell, theme
 from diffusionforce.gui.pages.history import HistoryPage
 from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.pages.welcome import WelcomePage
@@ -303,16 +303,24 @@ def asked(window: Window, qtbot: QtBot, job: Job) -> dict[str, QPushButton]:
 
 
 def test_a_start_beside_a_training_elsewhere_asks_first(
-    window: Window, qtbot: QtBot, elsewhere: RunFolder, job: Job, fake_trainer: Callable[[str], None]
+    window: Window,
+    qtbot: QtBot,
+    elsewhere: RunFolder,
+    job: Job,
+    fake_trainer: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     # Symptom: it started at once beside a run of a terminal, and nobody was told that both share the machine.
     fake_trainer("")
     buttons = asked(window, qtbot, job)
     assert buttons["Start it afterwards"].hasFocus()
+    read: list[str] = []
+    monkeypatch.setattr(shell, "announce", lambda _widget, words: read.append(words))
     qtbot.mouseClick(buttons["Start anyway"], Qt.MouseButton.LeftButton)
     session = window.session
     assert session is not None and session.is_own
     qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: read == [f"{session.title}: Training finished"], timeout=WAIT_MS)
 
 
 def test_a_start_can_wait_for_the_training_elsewhere(window: Window, qtbot: QtBot, elsewhere: RunFolder, job: Job):

@@ -1,9 +1,11 @@
 """Short messages at the bottom right: each has room for all of its words."""
 
+import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from diffusionforce.gui.widgets import toast
 from diffusionforce.gui.widgets.toast import Toasts
 
 LONG = "The originals are kept in the folder originals beside the pictures, and a repair can be undone."
@@ -20,9 +22,9 @@ def test_messages_said_at_once_do_not_squeeze_each_other(qtbot: QtBot):
         toasts.say(tone, title, text)
     qtbot.wait(50)
     assert len(toasts.shown) == 3
-    for toast in toasts.shown:
-        assert toast.height() >= toast.heightForWidth(toast.width())
-        for label in toast.findChildren(QLabel):
+    for message in toasts.shown:
+        assert message.height() >= message.heightForWidth(message.width())
+        for label in message.findChildren(QLabel):
             assert label.height() >= label.heightForWidth(label.width())
     assert toasts.geometry().bottom() < page.height()
 
@@ -53,6 +55,15 @@ def test_a_message_does_not_lie_on_the_field_in_which_somebody_types(qtbot: QtBo
     assert toasts.geometry() == usual
 
 
+def test_a_message_is_read_out(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch):
+    read: list[str] = []
+    monkeypatch.setattr(toast, "announce", lambda _widget, words: read.append(words))
+    page = QWidget()
+    qtbot.addWidget(page)
+    Toasts(page).say("ok", "Copied", "to the clipboard")
+    assert read == ["Copied. to the clipboard"]
+
+
 def test_a_message_stays_while_the_keyboard_is_in_it(qtbot: QtBot):
     page = QWidget()
     page.resize(600, 500)
@@ -60,10 +71,10 @@ def test_a_message_stays_while_the_keyboard_is_in_it(qtbot: QtBot):
     toasts, done = Toasts(page), []
     page.show()
     page.activateWindow()
-    toast = toasts.say("info", "Removed", action="Undo", do=lambda: done.append(1))
-    toast.act.setFocus()
-    qtbot.waitUntil(toast.act.hasFocus)
-    toast._on_time()
-    assert toasts.shown == [toast] and toast._timer.isActive()
+    message = toasts.say("info", "Removed", action="Undo", do=lambda: done.append(1))
+    message.act.setFocus()
+    qtbot.waitUntil(message.act.hasFocus)
+    message._on_time()
+    assert toasts.shown == [message] and message._timer.isActive()
     toasts.act()
     assert done == [1] and not toasts.shown

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.widgets.announce import announce
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.layout import clear
 from diffusionforce.gui.widgets.notices import Banner
@@ -113,3 +114,4 @@ class NoticeBar(QWidget):
         clear(self._layout)
         self._layout.addWidget(banner)
         self.show()
+        announce(banner, banner.accessibleName())

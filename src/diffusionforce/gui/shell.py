@@ -27,6 +27,7 @@ from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.sidebar import Sidebar
 from diffusionforce.gui.strip import RigStrip
 from diffusionforce.gui.system_notice import SystemNotice
+from diffusionforce.gui.widgets.announce import announce
 from diffusionforce.gui.widgets.focus import FocusTracker
 from diffusionforce.gui.widgets.tab_order import move_focus
 from diffusionforce.job import Job
@@ -333,6 +334,7 @@ class Window(QWidget):
         QApplication.alert(self)
         if self.session is not None and self.session.was_going and self.session.model.outcome is not None:
             self.system_notice.tell(self.session.title, self.session.model.outcome)
+            announce(self, f"{self.session.title}: {tr(self.session.model.outcome.title)}")
         if self.closing.awaits_stop:
             self.close()
         elif self.session is not None and self.session.was_going and self.session.model.outcome is not None:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.widgets.announce import announce
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
@@ -115,6 +116,7 @@ class Toasts(QWidget):
             old.leave()
         self.show()
         self._place()
+        announce(toast, toast.accessibleName())
         return toast
 
     def act(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
+from tests.gui import recorded
 
 from diffusionforce.gui import lock_watch
 from diffusionforce.gui import session as session_module
@@ -200,6 +201,25 @@ def test_a_crash_tells_what_was_kept_and_is_written_down(qtbot: QtBot, job: Job,
     assert "kept" in session.model.outcome.sentence
     assert '"crashed"' in (job.run_dir / "run.json").read_text(encoding="utf-8")
     session.close()
+
+
+def test_a_run_whose_pipe_stalled_ended_as_its_folder_says(qtbot: QtBot, job: Job, home: Path, tmp_path: Path):
+    # Symptom: "The trainer crashed at step 150" of a run that was trained to its end.
+    folder = recorded.run_folder(job.run_dir, end="done")
+    written = folder.telemetry_path.read_bytes().splitlines(keepends=True)
+    half = next(index for index, line in enumerate(written) if b'"step":150,' in line)
+    (tmp_path / "said").write_bytes(b"".join(written[:half]))
+    talker = "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read())"
+    session = RunSession.start(job, command=[sys.executable, "-c", talker, str(tmp_path / "said")])
+    with qtbot.waitSignal(session.ended, timeout=WAIT_MS):
+        pass
+    assert session.model.outcome is not None and session.model.outcome.kind == "done"
+    whole = RunSession.open(job.run_dir)
+    qtbot.waitUntil(lambda: whole.is_over, timeout=WAIT_MS)
+    assert session.model.step == whole.model.step > 150
+    assert session.model.samples.revision == whole.model.samples.revision > 0
+    session.close()
+    whole.close()
 
 
 def test_a_thousand_records_a_step_repaint_ten_times_a_second_at_most(

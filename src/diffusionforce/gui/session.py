@@ -18,7 +18,7 @@ from diffusionforce.gui.model.run_title import long_title, run_title
 from diffusionforce.job import Job, read_job, write_job
 from diffusionforce.runs import RunFolder, claimed_run_dir, runs_root
 from diffusionforce.runs.log import last_words
-from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message, Stalled
+from diffusionforce.wire import PASSING_JOB_NAME, Command, Hello, Message, Stalled, StreamDecoder, encode
 
 REPAINT_MS = 100
 STOP_LEAST_MS, STOP_STEPS = 120_000, 4
@@ -51,6 +51,7 @@ class RunSession(QObject):
         self.was_going = is_own
         self._child: TrainerChild | None = None
         self._follower: RunFollower | None = None
+        self._heard: Message | None = None
         # What must stay while the trainer starts: the file with its job, and its claim on a run folder.
         self._kept = contextlib.ExitStack()
         # At most ten repaints a second, however fast the steps are.
@@ -231,6 +232,7 @@ class RunSession(QObject):
         self._clean_up()
 
     def _on_message(self, message: Message) -> None:
+        self._heard = message
         if isinstance(message, Hello) and message.run_dir:
             self.root = Path(message.run_dir) if self.is_own else self.root
         if self._locks.note_life():
@@ -267,11 +269,26 @@ class RunSession(QObject):
             kept = outcome.of_state(RunFolder.open(self.root).reconciled_state())
         except RunFolderError:
             return result
+        if kept is not None and kept.kind != "crashed" and self._heard is not None:
+            self._hear_rest(encode(self._heard))
+            return kept
         if kept is None or kept.kind != "crashed":
             return result
         # The log file has what the pipe did not carry any more.
         detail = last_words(self.root / "log.txt") or result.detail or kept.detail
         return Outcome(kind="crashed", sentence=kept.sentence, hint=kept.hint, detail=detail, step=kept.step)
+
+    def _hear_rest(self, last: bytes) -> None:
+        """Take in what the trainer wrote down and its pipe did not carry: one that stalls loses its end.
+
+        Args:
+            last: The last record that was heard.
+        """
+        with contextlib.suppress(OSError):
+            written = RunFolder(self.root).telemetry_path.read_bytes()
+            _, _, rest = written.rpartition(last) if last in written else (b"", b"", b"")
+            for message in StreamDecoder().feed(rest):
+                self.model.feed(message)
 
     def _touch(self) -> None:
         if not self._repaint.isActive():

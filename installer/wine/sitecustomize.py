@@ -4,6 +4,7 @@ Python runs a module of this name by itself. On real Windows, which has no `wine
 """
 
 import ctypes
+import importlib
 import os
 
 BODIES = {
@@ -58,6 +59,14 @@ def getppid() -> int:
     return facts[5]
 
 
+def copy_file_by_file() -> None:
+    """Let `shutil` copy as it does elsewhere: the function of Windows that it prefers ends the process under Wine 8."""
+    windows = importlib.import_module("_winapi")
+    if hasattr(windows, "CopyFile2"):
+        del windows.CopyFile2
+
+
 if is_wine():
     give_bodies()
+    copy_file_by_file()
     os.getppid = getppid

@@ -6,6 +6,7 @@ Python runs a module of this name by itself. On real Windows, which has no `wine
 import ctypes
 import importlib
 import os
+from typing import Any
 
 BODIES = {
     # Complex numbers of the C library, which numpy 2 uses: the real or imaginary part, out of the argument's registers.
@@ -61,7 +62,7 @@ def getppid() -> int:
 
 def copy_file_by_file() -> None:
     """Let `shutil` copy as it does elsewhere: the function of Windows that it prefers ends the process under Wine 8."""
-    windows = importlib.import_module("_winapi")
+    windows: Any = importlib.import_module("_winapi")
     if hasattr(windows, "CopyFile2"):
         del windows.CopyFile2
 

@@ -70,7 +70,8 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--way",
         metavar="WAY",
-        help='how to train, by its number in the list of forecast, or by words like "split, fp8 weights"',
+        help='how to train, by its number in the list of forecast, or by words like "split, fp8 weights"; '
+        '"split, blocks 20 + 12" also says how many blocks each card gets',
     )
 
 

@@ -221,7 +221,12 @@ Section "$(PROGRAM)" SecProgram
   RMDir /r "$INSTDIR\wheels"
   ${If} ${FileExists} "$EXEDIR\wheels\*.whl"
     CreateDirectory "$INSTDIR\wheels"
+    ClearErrors
     CopyFiles /SILENT "$EXEDIR\wheels\*.whl" "$INSTDIR\wheels"
+    ${If} ${Errors}
+      RMDir /r "$INSTDIR\wheels"
+      MessageBox MB_OK|MB_ICONINFORMATION "$(NO_WHEELS)" /SD IDOK
+    ${EndIf}
   ${EndIf}
   SetOutPath "$INSTDIR"
   WriteUninstaller "$INSTDIR\Uninstall.exe"

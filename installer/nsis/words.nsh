@@ -38,5 +38,7 @@ LangString NO_SPACE ${LANG_ENGLISH} "There is too little space on $R1: ${SIZE_KB
 LangString NO_SPACE ${LANG_GERMAN} "Auf $R1 ist zu wenig Platz: ${SIZE_KB} KB werden gebraucht. Es wurde nichts geändert."
 LangString NOT_WRITTEN ${LANG_ENGLISH} "Some files could not be written, so what was there before was put back. Free some space, or choose another folder, and run the set-up program again."
 LangString NOT_WRITTEN ${LANG_GERMAN} "Einige Dateien konnten nicht geschrieben werden; der vorige Stand wurde wiederhergestellt. Schaffen Sie Platz oder wählen Sie einen anderen Ordner, und führen Sie das Setup erneut aus."
+LangString NO_WHEELS ${LANG_ENGLISH} "The folder wheels beside the set-up program could not be taken along; most likely there is too little space. The program works all the same. Where you set up the training environment, choose that folder."
+LangString NO_WHEELS ${LANG_GERMAN} "Der Ordner wheels neben dem Setup konnte nicht mitgenommen werden; wahrscheinlich ist zu wenig Platz. Das Programm funktioniert trotzdem. Wählen Sie diesen Ordner dort, wo Sie die Trainingsumgebung einrichten."
 LangString WRONG_FOLDER ${LANG_ENGLISH} "This folder does not hold DiffusionForce, so nothing was removed."
 LangString WRONG_FOLDER ${LANG_GERMAN} "In diesem Ordner liegt kein DiffusionForce; es wurde nichts entfernt."

@@ -223,13 +223,13 @@ def show_environment(name: str) -> Callable[[Window, Path], None]:
     return show
 
 
-def show_in_german(key: str) -> Callable[[Window, Path], None]:
-    def show(window: Window, _path: Path) -> None:
+def in_german(show: Callable[[Window, Path], None]) -> Callable[[Window, Path], None]:
+    def show_it(window: Window, path: Path) -> None:
         language.use("de")
         window.retranslate()
-        window.go(key)
+        show(window, path)
 
-    return show
+    return show_it
 
 
 SCREENS: dict[str, Callable[[Window, Path], None]] = {
@@ -270,10 +270,19 @@ SCREENS: dict[str, Callable[[Window, Path], None]] = {
     "first steps, demo": show_step(1),
     "first steps, model": show_step(2),
     "first steps, dataset": show_step(3),
-    "German settings": show_in_german("settings"),
-    "German profiles": show_in_german("profiles"),
-    "German first steps": show_in_german("welcome"),
-    "German plan": show_in_german("run"),
+    "keys": show_place("keys"),
+    "German settings": in_german(show_place("settings")),
+    "German profiles": in_german(show_place("profiles")),
+    "German first steps": in_german(show_place("welcome")),
+    "German plan": in_german(show_place("run")),
+    "German keys": in_german(show_place("keys")),
+    "German rig": in_german(show_rig),
+    "German dataset": in_german(show_dataset("all")),
+    "German captions": in_german(show_dataset("captions")),
+    "German folders": in_german(show_dataset("fix")),
+    "German profile": in_german(show_own_profile(edits={"training.steps": "0", "training.learning_rate": "0.1"})),
+    "German environment": in_german(show_environment("before")),
+    "German history": in_german(show_runs_side_by_side),
 }
 
 

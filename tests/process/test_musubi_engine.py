@@ -13,7 +13,7 @@ from tests.support.engine import needs_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytestmark = [needs_engine, needs_libraries]
+pytestmark = [needs_engine, needs_libraries, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=280,
+        timeout=1100,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -24,6 +24,7 @@ needs_libraries = pytest.mark.skipif(
     bool(MISSING),
     reason=f"the engine's libraries are not installed ({', '.join(MISSING)}): python3 bootstrap.py engine",
 )
+pytestmark = pytest.mark.timeout(1200)
 FAST = ("wan21",)
 """The rest takes half a minute each."""
 
@@ -39,7 +40,7 @@ def run(*arguments: str) -> Any:
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=280,
+        timeout=1100,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.splitlines()[-1])

@@ -1,7 +1,8 @@
 """The runs that wait for their turn, in one file of the data folder, so that they survive a restart.
 
 The file is read anew before each change, because two windows may share it. An entry that this version cannot read (a
-newer one may have written it) is passed over and kept.
+newer one may have written it) is passed over and kept. While the file itself cannot be read, because its disk fails or
+another program holds it, no run waits and nothing is changed: what is in it would be lost.
 """
 
 import json
@@ -11,9 +12,11 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import Job, data_dir, write_whole
+from diffusionforce.job.held_files import patiently
 from diffusionforce.runs.state import utc_now
-from diffusionforce.runs.storage import storage_error
+from diffusionforce.runs.storage import shortened, storage_error
 
 FILE_NAME = "queue.json"
 
@@ -47,14 +50,17 @@ class RunQueue:
     @property
     def runs(self) -> tuple[QueuedRun, ...]:
         """The runs that wait."""
-        read = (_entry(raw) for raw in self._raw())
+        try:
+            read = [_entry(raw) for raw in self._raw()]
+        except UserError:
+            return ()
         return tuple(run for run in read if run is not None)
 
     def add(self, job: Job) -> QueuedRun:
         """Append a run.
 
         Raises:
-            RunFolderError: The data folder may not be written to.
+            RunFolderError: The file cannot be read, or the data folder may not be written to.
             DiskError: The disk is full.
         """
         run = QueuedRun(key=secrets.token_hex(6), added_at=utc_now(), job=job)
@@ -100,9 +106,14 @@ class RunQueue:
 
     def _raw(self) -> list[dict[str, Any]]:
         try:
-            content = json.loads(self._path.read_bytes())
-        except (OSError, ValueError, RecursionError):
+            content = json.loads(patiently(self._path.read_bytes))
+        except (FileNotFoundError, ValueError, RecursionError):
             return []
+        except OSError as error:
+            raise RunFolderError(
+                f"The waiting runs in {shortened(self._path)} cannot be read: {error.strerror or error}.",
+                hint="Nothing was changed. Try again; if it stays so, check the disk.",
+            ) from error
         entries: object = cast(dict[str, Any], content).get("runs") if isinstance(content, dict) else None
         if not isinstance(entries, list):
             return []

@@ -4,6 +4,7 @@ The files are collected in memory, so that they can be shown before anything is 
 was shown. Pictures, captions and weights are never part of it.
 """
 
+import contextlib
 import io
 import json
 import os
@@ -101,7 +102,7 @@ def _written(folder: RunFolder, cleaner: Cleaner) -> Iterator[ReportFile]:
         (folder.state_path, "how the run ended", _clean_json),
         (folder.job_path, "its settings, without prompts", _clean_toml),
         (folder.telemetry_path, "what it told, step by step", _clean_lines),
-        *((path, "what it printed", _clean_text) for path in sorted(folder.root.glob("log*.txt"))),
+        *((path, "what it printed", _clean_text) for path in _found(folder.root, "log*.txt")),
     )
     for path, what, clean in texts:
         text = _text(path)
@@ -160,11 +161,20 @@ def _text(path: Path) -> str:
 
 def _listing(folder: RunFolder, cleaner: Cleaner) -> bytes:
     lines: list[str] = []
-    for path in chain(*(sorted(place.rglob("*")) for place in (folder.samples_dir, folder.checkpoints_dir))):
-        if path.is_file():
-            lines.append(f"{path.stat().st_size:>14,}  {path.relative_to(folder.root).as_posix()}")
+    for path in chain(*(_found(place, "**/*") for place in (folder.samples_dir, folder.checkpoints_dir))):
+        with contextlib.suppress(OSError):  # A report is wanted most where a disk fails.
+            if path.is_file():
+                lines.append(f"{path.stat().st_size:>14,}  {path.relative_to(folder.root).as_posix()}")
     more = [f"and {len(lines) - _MAX_LISTED} more"] if len(lines) > _MAX_LISTED else []
     return "".join(f"{cleaner.clean(line)}\n" for line in [*lines[:_MAX_LISTED], *more]).encode(errors="replace")
+
+
+def _found(folder: Path, pattern: str) -> list[Path]:
+    """What fits a pattern, in order; nothing where the folder cannot be read."""
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError:
+        return []
 
 
 def _known(folder: RunFolder) -> dict[str, str]:

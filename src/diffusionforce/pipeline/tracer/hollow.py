@@ -2,9 +2,10 @@
 
 PyTorch has such tensors of its own, for its compiler: they keep what symbolic shapes need, and look every operation up
 by a key made of all its arguments. A trace of a model runs thousands of operations of known shapes, and spent most of
-its time there. These keep nothing. A hollow tensor is one of the device "meta", which has a shape and a storage without
-memory, and claims to be on the processor: code that asks for the device, autocast and autograd treat it so, and only
-the operation itself learns better and works out shapes.
+its time there. These keep nothing. A hollow tensor is on the processor as far as code, autocast and autograd can see,
+and knows another of the device "meta", which has its shape and a storage without memory: that is what an operation
+works with, and it works out shapes. (A tensor of the device "meta" that only claims to be on the processor has to be
+asked for its device by way of Python, and PyTorch asks twice for every operation.)
 """
 
 import weakref
@@ -21,25 +22,50 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from diffusionforce.pipeline.nesting import list_tensors
 
 _CPU, _META = torch.device("cpu"), torch.device("meta")
-_CHANGE_SHAPES = {torch.Tag.inplace_view}
+_DATA: Any = torch.Tensor.data
 _SHARE_UNSAID = {torch.ops.aten._unsafe_view.default}
 """What gives the storage that it is given, and does not say so."""
-_DEVICE = torch.ops.prim.device.default
 
 
 class HollowTensor(torch.Tensor):
-    """A tensor without contents. Does nothing outside of a `HollowMode`."""
+    """A tensor without contents. Does nothing outside of a `HollowMode`.
 
+    Args:
+        meta: A tensor of the device "meta", whose shape and storage are its own.
+    """
+
+    meta: torch.Tensor
     __torch_function__ = torch._C._disabled_torch_function_impl  # pyright: ignore[reportAssignmentType]
 
     @staticmethod
     def __new__(cls, meta: torch.Tensor) -> "HollowTensor":
-        """Let a tensor of the device "meta" claim to be on the processor; both have one storage."""
-        return torch.Tensor._make_subclass(cls, meta, False, dispatch_device=True, device_for_backend_keys=_CPU)
+        """Make a tensor that is on the processor as far as anybody asks."""
+        place = meta.size(), meta.stride(), meta.storage_offset()
+        made = torch.Tensor._make_wrapper_subclass(cls, *place, dtype=meta.dtype, device=_CPU)
+        made.meta = meta
+        if meta.is_conj():
+            torch._C._set_conj(made, True)
+        if meta.is_neg():
+            torch._C._set_neg(made, True)
+        return made
+
+    @property
+    def data(self) -> torch.Tensor:
+        """The tensor apart from what computes gradients. What is put in its place brings its shape and storage."""
+        return _DATA.__get__(self)
+
+    @data.setter
+    def data(self, other: "HollowTensor") -> None:
+        _DATA.__set__(self, other)
+        self.meta = other.meta
+
+    def untyped_storage(self) -> torch.UntypedStorage:
+        """The storage, which views share."""
+        return self.meta.untyped_storage()
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return _shown_device() if func is _DEVICE else NotImplemented
+        return NotImplemented
 
 
 class HollowMode(TorchDispatchMode):
@@ -60,30 +86,35 @@ class HollowMode(TorchDispatchMode):
             self._keeps_contents = before
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is _DEVICE:
-            return _shown_device()
+        return self.run(func, args, kwargs or {})
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run an operation: what a mode above this one may call, to come here without a way through PyTorch."""
         if self._keeps_contents:
-            return func(*args, **(kwargs or {}))
+            return func(*args, **kwargs)
         if _only_fills(func):
             return args[0] if func._schema.returns else None
-        args = self._hollow(args)
-        kwargs = {name: self._hollow(value) for name, value in (kwargs or {}).items()}
-        if kwargs.get("device") is not None or _makes_tensors(func):
-            kwargs["device"] = _META
         # What runs below is no code of the model's, and its calls are nothing to change.
-        with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), torch._C._PreserveDispatchKeyGuard():
-            torch._C._set_meta_in_tls_dispatch_include(True)
-            result = _worked_out(func, args, kwargs)
-        return self._hollow(result)
+        with torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction():
+            given = self._meta(args)
+            kwargs = {name: self._meta(value) for name, value in kwargs.items()}
+            if kwargs.get("device") is not None or _makes_tensors(func):
+                kwargs["device"] = _META
+            result = _worked_out(func, given, kwargs)
+            if _changes_shape(func):
+                args[0].data = HollowTensor(given[0])
+                return args[0]
+            return _hollow(result)
 
-    def _hollow(self, value: Any) -> Any:
-        """A value with hollow tensors in place of all others."""
-        if isinstance(value, HollowTensor):
-            return value
+    def _meta(self, value: Any) -> Any:
+        """A value with tensors of the device "meta" in place of all others."""
+        form = type(value)
+        if form is HollowTensor:
+            return value.meta
+        if form is list or form is tuple:
+            return form([self._meta(one) for one in value])
         if isinstance(value, torch.Tensor):
-            return HollowTensor(value if value.is_meta else self._without_contents(value))
-        if isinstance(value, list | tuple):
-            return type(value)(map(self._hollow, value))
+            return value if value.is_meta else self._without_contents(value)
         return value
 
     def _without_contents(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -95,6 +126,21 @@ class HollowMode(TorchDispatchMode):
             self._hollowed[key] = weakref.ref(storage, lambda _gone: self._hollowed.pop(key, None)), plain
         place = self._hollowed[key][1], tensor.storage_offset(), tensor.size(), tensor.stride()
         return torch.empty(0, dtype=tensor.dtype, device=_META).set_(*place)
+
+
+def hollow_like(meta: torch.Tensor) -> torch.Tensor:
+    """A hollow tensor with a storage of its own; a parameter for a parameter.
+
+    Args:
+        meta: A tensor of the device "meta".
+    """
+    with torch._C._DisableTorchDispatch():
+        plain = torch.empty_strided(meta.size(), meta.stride(), dtype=meta.dtype, device=_META)
+    made: Any = HollowTensor(plain)
+    made.requires_grad = meta.requires_grad
+    if isinstance(meta, torch.nn.Parameter):
+        made._is_param = True
+    return made
 
 
 def is_hollow(tensor: torch.Tensor) -> bool:
@@ -117,8 +163,13 @@ def _active_modes() -> list[Any]:
     return [torch._C._get_dispatch_stack_at(index) for index in range(torch._C._len_torch_dispatch_stack())]
 
 
-def _shown_device() -> torch.device:
-    return _META if torch._C._meta_in_tls_dispatch_include() else _CPU
+def _hollow(value: Any) -> Any:
+    """A value with hollow tensors in place of all others."""
+    if isinstance(value, torch.Tensor):
+        return HollowTensor(value)
+    if isinstance(value, list | tuple):
+        return type(value)(map(_hollow, value))
+    return value
 
 
 def _worked_out(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -209,7 +260,13 @@ def _only_fills(func: Any) -> bool:
     is_written = bool(first) and first[0].alias_info is not None and first[0].alias_info.is_write
     is_given_back = not returns or (len(returns) == 1 and returns[0].alias_info is not None)
     others_written = any(one.alias_info is not None and one.alias_info.is_write for one in func._schema.arguments[1:])
-    return is_written and is_given_back and not others_written and not _CHANGE_SHAPES.intersection(func.tags)
+    return is_written and is_given_back and not others_written and not _changes_shape(func)
+
+
+@cache
+def _changes_shape(func: Any) -> bool:
+    """Whether an operation gives its first argument another shape, or another storage."""
+    return torch.Tag.inplace_view in func.tags
 
 
 @cache

@@ -67,10 +67,15 @@ class StorageCounter(TorchDispatchMode):
         size_of: Bytes that a storage of that many bytes takes.
         read_scalar: Answers `.item()` on fake tensors, which hold no value. None: such a read raises, because a
             forecast that goes on with an invented number would be wrong without a word.
+        run: Runs an operation, given with its arguments; by default whatever mode is active below this one.
     """
 
     def __init__(
-        self, *, size_of: Callable[[int], int] = allocated_bytes, read_scalar: Callable[[], float] | None = None
+        self,
+        *,
+        size_of: Callable[[int], int] = allocated_bytes,
+        read_scalar: Callable[[], float] | None = None,
+        run: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None,
     ) -> None:
         super().__init__()
         self.owner: Hashable = None
@@ -81,7 +86,7 @@ class StorageCounter(TorchDispatchMode):
         self.launches = 0
         """Operations that start a kernel on a card so far: all that do more than look at a tensor differently."""
         self.read_scalar = read_scalar
-        self._size_of = size_of
+        self._size_of, self._run = size_of, run or _called
         self._storages: dict[int, weakref.ref[Any]] = {}
 
     @property
@@ -120,8 +125,9 @@ class StorageCounter(TorchDispatchMode):
         if self.read_scalar is not None and func is torch.ops.aten._local_scalar_dense.default:
             return self.read_scalar()
         kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        self._note_all(result)
+        result = self._run(func, args, kwargs)
+        with torch._C.DisableTorchFunction():
+            self._note_all(result)
         self.launches += not _only_looks(func)
         count = flop_registry.get(getattr(func, "_overloadpacket", None))
         if count is not None:
@@ -134,3 +140,7 @@ class StorageCounter(TorchDispatchMode):
         elif isinstance(value, list | tuple):
             for item in value:
                 self._note_all(item)
+
+
+def _called(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return func(*args, **kwargs)

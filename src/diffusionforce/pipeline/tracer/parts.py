@@ -1,17 +1,17 @@
 """What the parts of a model own, and giving a model that has no contents tensors that code can run on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
+from diffusionforce.pipeline.tracer.hollow import hollow_like
 from diffusionforce.pipeline.tracer.memory import allocated_bytes
 from diffusionforce.pipeline.tracer.numbers import PartTrace
 
 _PACKED_ALIGNMENT_BYTES = 256
-_INITIALISERS = {torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.zero_, torch.Tensor.fill_}
 
 
 def part_of(
@@ -52,25 +52,34 @@ def made_of_nothing(make: Callable[[], nn.Module]) -> nn.Module:
     Args:
         make: Makes it; called with the meta device as default.
     """
-    with torch.device("meta"), _NothingToInitialise():
+    with torch.device("meta"), _nothing_initialised():
         return make()
 
 
-class _NothingToInitialise(TorchFunctionMode):
+@contextmanager
+def _nothing_initialised() -> Iterator[None]:
     """Skips filling tensors without memory, which takes as long as everything else about them."""
+    before = {name: function for name, function in vars(nn.init).items() if name.endswith("_") and callable(function)}
+    nn.init.__dict__.update(dict.fromkeys(before, _left_as_it_is))
+    try:
+        yield
+    finally:
+        nn.init.__dict__.update(before)
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in _INITIALISERS and args[0].device.type == "meta":
-            return args[0]
-        return func(*args, **(kwargs or {}))
+
+def _left_as_it_is(tensor: torch.Tensor, *_how: Any, **_named: Any) -> torch.Tensor:
+    return tensor
 
 
-def fake_tensors(module: nn.Module, *, skipping: Sequence[nn.Module]) -> None:
-    """Replace a meta module's tensors by tensors on the CPU; inside a fake tensor mode they have no contents either.
+def make_hollow(module: nn.Module, *, skipping: Sequence[nn.Module]) -> list[torch.Tensor]:
+    """Replace a meta module's tensors by hollow ones, on which its code runs inside of a `HollowMode`.
 
     Args:
         module: The module; parameters, buffers and tensors kept as plain attributes are replaced.
         skipping: Modules inside it that stay as they are.
+
+    Returns:
+        What was put in place.
     """
     skipped = {id(part) for one in skipping for part in one.modules()}
     made: dict[int, torch.Tensor] = {}
@@ -79,9 +88,7 @@ def fake_tensors(module: nn.Module, *, skipping: Sequence[nn.Module]) -> None:
         if tensor.device.type != "meta":
             return tensor
         if id(tensor) not in made:
-            plain = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="cpu")
-            is_parameter = isinstance(tensor, nn.Parameter)
-            made[id(tensor)] = nn.Parameter(plain, requires_grad=tensor.requires_grad) if is_parameter else plain
+            made[id(tensor)] = hollow_like(tensor)
         return made[id(tensor)]
 
     for part in module.modules():
@@ -91,6 +98,7 @@ def fake_tensors(module: nn.Module, *, skipping: Sequence[nn.Module]) -> None:
             for name, value in list(table.items()):
                 if isinstance(value, torch.Tensor):
                     table[name] = replaced(value)  # pyright: ignore[reportArgumentType]
+    return list(made.values())
 
 
 def _tensors(module: nn.Module) -> list[torch.Tensor]:

@@ -25,7 +25,7 @@ from diffusionforce.pipeline.tracer.hollow import HollowMode
 from diffusionforce.pipeline.tracer.memory import StorageCounter
 from diffusionforce.pipeline.tracer.numbers import BlockTrace, CallTrace, ModelTrace, OptimizerTrace, OuterTrace
 from diffusionforce.pipeline.tracer.optimizer import state_bytes, trace_optimizer
-from diffusionforce.pipeline.tracer.parts import fake_tensors, made_of_nothing, part_of
+from diffusionforce.pipeline.tracer.parts import made_of_nothing, make_hollow, part_of
 from diffusionforce.pipeline.tracer.standins import CardKernels, autocast_for_cards
 
 _CPU = torch.device("cpu")
@@ -93,16 +93,17 @@ def trace_call(
     """
     with ExitStack() as stack:
         module = made_of_nothing(make_module)
-        counter, kernels = stack.enter_context(_fakes())
+        made = make_hollow(module, skipping=())
+        counter, kernels = stack.enter_context(_counted()), CardKernels()
         stack.enter_context(torch.no_grad())
-        fake_tensors(module, skipping=())
         own = list_tensors([*module.parameters(), *module.buffers()])
         inputs = make_inputs(_CPU)
-        for tensor in [*own, *list_tensors(inputs)]:
+        for tensor in [*made, *own, *list_tensors(inputs)]:
             counter.note(tensor)
         marks = Marks(counter, kernels)
         marks.mark("call")
-        result = call(module, inputs)
+        with kernels:
+            result = call(module, inputs)
         marks.stop()
         return CallTrace(
             weights_bytes=storage_bytes(own),
@@ -118,21 +119,21 @@ class _Run:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self._stack = ExitStack()
+        self._stack, self._kernels = ExitStack(), CardKernels()
         self._model = made_of_nothing(subject.make_model)
         self._blocks = list(subject.blocks_of(self._model))
         self._num_alike = [1] * len(self._blocks) if subject.num_alike is None else subject.num_alike(self._model)
 
     def __enter__(self) -> "_Run":
         with self._stack as stack:
-            self.counter, kernels = stack.enter_context(_fakes())
-            self._marks = Marks(self.counter, kernels)
+            self.counter = stack.enter_context(_counted())
+            self._marks = Marks(self.counter, self._kernels)
             self._watched = WatchedBlocks(self._blocks, self._marks, recompute=self._subject.recompute)
             self._running = [self._blocks[index] for index in self._watched.representatives]
-            fake_tensors(self._model, skipping=[block for block in self._blocks if block not in self._running])
+            made = make_hollow(self._model, skipping=[block for block in self._blocks if block not in self._running])
             self._watched.install()
             self._batch = self._subject.make_batch(_CPU)
-            for tensor in [*self._model.parameters(), *self._model.buffers(), *list_tensors(self._batch)]:
+            for tensor in [*made, *self._model.parameters(), *self._model.buffers(), *list_tensors(self._batch)]:
                 if tensor.device.type != "meta":
                     self.counter.note(tensor)
             self._stack = stack.pop_all()
@@ -146,11 +147,12 @@ class _Run:
         self._marks.intervals.clear()
         self._watched.begin()
         self._marks.mark("prologue")
-        result = self._subject.run(self._model, self._batch)
-        torch.clear_autocast_cache()
-        if backward:
-            self._watched.in_backward = True
-            _backward(result)
+        with self._kernels:
+            result = self._subject.run(self._model, self._batch)
+            torch.clear_autocast_cache()
+            if backward:
+                self._watched.in_backward = True
+                _backward(result)
         self._marks.stop()
 
     def watched_parameters(self) -> list[nn.Parameter]:
@@ -206,14 +208,15 @@ def _backward(loss: torch.Tensor) -> None:
 
 
 @contextmanager
-def _fakes() -> Iterator[tuple[StorageCounter, CardKernels]]:
-    """Everything made here is fake, counted, and treated as a card would treat it."""
-    counter, kernels = StorageCounter(), CardKernels()
+def _counted() -> Iterator[StorageCounter]:
+    """Everything made here is hollow and counted, and autocast works as on a card."""
+    hollow = HollowMode()
+    counter = StorageCounter(run=hollow.run)
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        with autocast_for_cards(), HollowMode(), counter, kernels:
-            yield counter, kernels
+        with autocast_for_cards(), hollow, counter:
+            yield counter
     finally:
         if was_enabled:
             gc.enable()

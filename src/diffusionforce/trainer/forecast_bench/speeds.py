@@ -19,7 +19,7 @@ from diffusionforce.pipeline.recompute.eager import recomputed
 from diffusionforce.pipeline.splitter.calibration import LinkRates, time_block, time_links
 from diffusionforce.pipeline.splitter.host_time import host_seconds
 from diffusionforce.pipeline.tracer.hollow import HollowMode
-from diffusionforce.pipeline.tracer.parts import fake_tensors, made_of_nothing
+from diffusionforce.pipeline.tracer.parts import made_of_nothing, make_hollow
 from diffusionforce.pipeline.tracer.standins import autocast_for_cards
 from diffusionforce.trainer.forecast_bench.jobs import Recompute
 from diffusionforce.trainer.forecast_bench.models import BenchModel, blocks_of
@@ -82,7 +82,7 @@ def calls_of(model: BenchModel, *, num_tokens: int, blocks: Sequence[int]) -> li
         return note
 
     with autocast_for_cards(), HollowMode(), torch.no_grad():
-        fake_tensors(made, skipping=())
+        make_hollow(made, skipping=())
         listed = blocks_of(made)
         for index in blocks:
             listed[index].register_forward_pre_hook(noted(index), with_kwargs=True)

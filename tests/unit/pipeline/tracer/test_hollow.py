@@ -7,8 +7,10 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 from tests.support.traced_models import SMALL_WAN, Example, mixed_example, pocket_example, wan_example
+from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from diffusionforce.pipeline.tracer import parts
 from diffusionforce.pipeline.tracer import trace as tracing
 from diffusionforce.pipeline.tracer.hollow import HollowMode, contents_kept, is_hollow
 from diffusionforce.pipeline.tracer.memory import StorageCounter
@@ -26,8 +28,20 @@ EXAMPLES: dict[str, Example] = {
 def test_a_trace_finds_what_it_found_on_pytorchs_own_tensors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     subject = EXAMPLES[name].subject()
     found = asdict(trace_training(subject))
-    monkeypatch.setattr(tracing, "HollowMode", lambda: FakeTensorMode(allow_non_fake_inputs=True))
+    fakes = PytorchsOwn(allow_non_fake_inputs=True)
+    monkeypatch.setattr(tracing, "HollowMode", lambda: fakes)
+    monkeypatch.setattr(parts, "hollow_like", fakes.like)
     assert_alike(found, asdict(trace_training(subject)))
+
+
+class PytorchsOwn(FakeTensorMode):
+    def run(self, func: Any, args: Any, kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    def like(self, meta: torch.Tensor) -> torch.Tensor:
+        with self:
+            plain = torch.empty_strided(meta.size(), meta.stride(), dtype=meta.dtype, device="cpu")
+            return nn.Parameter(plain, meta.requires_grad) if isinstance(meta, nn.Parameter) else plain
 
 
 def assert_alike(one: Any, other: Any) -> None:
@@ -59,6 +73,20 @@ def test_it_claims_to_be_on_the_processor_and_holds_nothing() -> None:
             huge.sum().item()
 
 
+def test_nobody_is_asked_for_a_device_by_way_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It was asked twice for every operation, which took longer than the operations.
+    seen: set[str] = set()
+    dispatch = StorageCounter.__torch_dispatch__
+
+    def noted(self: StorageCounter, func: Any, *others: Any, **named: Any) -> Any:
+        seen.add(func.namespace)
+        return dispatch(self, func, *others, **named)
+
+    monkeypatch.setattr(StorageCounter, "__torch_dispatch__", noted)
+    trace_training(EXAMPLES["mixed precision"].subject())
+    assert "aten" in seen and "prim" not in seen
+
+
 def test_gradients_flow_and_views_share() -> None:
     with HollowMode(), StorageCounter() as counter:
         weight = torch.ones(64, 64, requires_grad=True)
@@ -79,6 +107,26 @@ def test_results_are_looked_up_by_shape_stride_and_dtype_and_are_new_each_time()
         parts = torch.native_layer_norm(x, (16,), None, None, 1e-5)
         assert [tuple(part.shape) for part in parts] == [(8, 16), (8, 1), (8, 1)]
         assert x.add_(1) is x
+
+
+def test_what_changes_its_shape_or_its_data_is_known_by_what_it_is_now() -> None:
+    with HollowMode():
+        x, wide = torch.empty(4, 1, 8), torch.empty(3, 5)
+        assert x.squeeze_(1) is x and (x + 1).shape == (4, 8)
+        assert (x.resize_(16, 16) + 1).shape == (16, 16)
+        wide.data = torch.ones(2, 7, dtype=torch.half)
+        assert (wide * 1).dtype == torch.half and wide.untyped_storage().nbytes() == 28
+
+
+def test_a_conjugate_is_made_real_by_a_copy_where_a_card_makes_one() -> None:
+    launches: list[int] = []
+    for other in (lambda x: x, torch.conj):
+        with HollowMode(), StorageCounter() as counter:
+            x = torch.empty(4, 4, dtype=torch.complex64)
+            before = counter.launches
+            _ = x * other(x)
+            launches.append(counter.launches - before)
+    assert launches == [1, 2]
 
 
 def test_what_was_made_before_becomes_hollow_and_stays_one_storage() -> None:

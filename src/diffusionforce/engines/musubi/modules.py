@@ -9,7 +9,7 @@ benchmark) takes it from here.
 import importlib
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ _ENGINE = "musubi_tuner."
 _HEAVY_PACKAGES = ("musubi_tuner.wan.modules",)
 _FOR_ANNOTATIONS = {"transformers": ("CLIPTextModel",)}
 """Libraries that a module imports only to name a type, with the names."""
+_CALLED_LATER = {"accelerate": ("init_empty_weights",)}
+"""Libraries of which a module imports functions that it calls when it loads weights. They come when they are called."""
 
 
 def import_light(
@@ -95,6 +97,11 @@ def _forget(name: str) -> None:
         sys.modules[package].__dict__.pop(last, None)
 
 
+def _later(library: str, name: str) -> Callable[..., Any]:
+    """A function of a library, which is loaded when it is called."""
+    return lambda *args, **kwargs: getattr(importlib.import_module(library), name)(*args, **kwargs)
+
+
 @contextmanager
 def _stand_ins(source: Path) -> Iterator[None]:
     """Put empty packages where the heavy ones would be; afterwards they can be loaded as they are."""
@@ -105,12 +112,12 @@ def _stand_ins(source: Path) -> Iterator[None]:
             package.__path__ = [str(source.joinpath(*name.split(".")))]
             sys.modules[name] = package
             put.append(name)
-    for name, types_in_it in _FOR_ANNOTATIONS.items():
+    parts = {name: dict.fromkeys(taken, object) for name, taken in _FOR_ANNOTATIONS.items()}
+    parts |= {name: {function: _later(name, function) for function in taken} for name, taken in _CALLED_LATER.items()}
+    for name, taken in parts.items():
         if name not in sys.modules:
-            library = types.ModuleType(name)
-            for type_name in types_in_it:
-                setattr(library, type_name, object)
-            sys.modules[name] = library
+            sys.modules[name] = types.ModuleType(name)
+            sys.modules[name].__dict__.update(taken)
             put.append(name)
     try:
         yield

@@ -4,6 +4,8 @@ Code that works out shapes asks some modules in passing: whether a function may 
 is (numbers may be symbols for the compiler), whether a tensor is spread over several processes. Loading them, and a
 library for algebra with symbols, takes as long as tracing a model of 14 billion parameters. So until something needs
 them, others stand in for them that have what is asked for in passing; anything else brings the real one.
+
+PyTorch itself loads a good deal that no trace asks for, which is a fifth of its start: for that, too, others stand in.
 """
 
 import importlib
@@ -11,12 +13,18 @@ import importlib.util
 import operator
 import sys
 from collections.abc import Mapping
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
 _COMPILER, _SHAPES, _ALGEBRA = "torch._dynamo", "torch.fx.experimental.symbolic_shapes", "sympy"
 _SPREAD = "torch.distributed.tensor"
+_ASKED_FOR_NOTHING = (
+    *("torch.ao", "torch.quantization", "torch.nn.intrinsic", "torch.nn.qat", "torch.nn.quantizable"),
+    *("torch.nn.quantized", "torch.export", "torch.masked", "torch.distributions", "torch.utils.data"),
+    "torch.distributed._meta_registrations",
+)
+"""Parts that PyTorch loads with itself, and of which nothing is asked then."""
 
 
 class _Nothing:
@@ -70,6 +78,10 @@ class _StandIn(ModuleType):
 
 def start_without_compiler() -> None:
     """Put stand-ins in the place of the compiler and what belongs to it, where that is not there already."""
+    if "torch" not in sys.modules:
+        for name in _ASKED_FOR_NOTHING:
+            _stand_in(name, {})
+        importlib.import_module("torch")
     # Nothing is compiled here, so nothing has to be kept from it.
     _stand_in(_COMPILER, {"disable": lambda function, *_args, **_options: function, "graph_break": _nothing})
     importlib.import_module(f"{_COMPILER}.config")
@@ -79,13 +91,24 @@ def start_without_compiler() -> None:
 
 
 def _stand_in(name: str, parts: Mapping[str, Any]) -> None:
-    spec = importlib.util.find_spec(name)
+    spec = _found(name)
     if name in sys.modules or spec is None:
         return
     module = sys.modules[name] = _StandIn(spec, parts)
     package, _, last = name.rpartition(".")
-    if package:
+    if package in sys.modules:
         setattr(sys.modules[package], last, module)
+
+
+def _found(name: str) -> ModuleSpec | None:
+    """Where a module is; what it is part of need not be loaded for that, unlike for `importlib.util.find_spec`."""
+    top, *others = name.split(".")
+    spec = PathFinder.find_spec(top)
+    for depth, _ in enumerate(others, 2):
+        if spec is None:
+            return None
+        spec = PathFinder.find_spec(".".join(name.split(".")[:depth]), spec.submodule_search_locations)
+    return spec
 
 
 def _nothing(*_args: Any, **_options: Any) -> None:

@@ -81,7 +81,7 @@ class Placing:
     totals: tuple[int, ...]
     chunks_each: int
 
-    @property
+    @functools.cached_property
     def chunk_sizes(self) -> tuple[int, ...]:
         """Blocks of each chunk, as even as whole blocks allow."""
         return tuple(
@@ -97,13 +97,16 @@ class Placing:
 
     def chunks_of(self, rank: int) -> list[range]:
         """The blocks of each chunk of the card that is `rank`th among the used ones."""
-        ends = list(itertools.accumulate(self.chunk_sizes))
-        mine = range(rank, len(ends), len(self.cards))
-        return [range(ends[chunk - 1] if chunk else 0, ends[chunk]) for chunk in mine]
+        return self._chunks[rank :: len(self.cards)]
 
     def blocks_of(self, rank: int) -> tuple[int, ...]:
         """All blocks of the card that is `rank`th among the used ones."""
-        return tuple(block for chunk in self.chunks_of(rank) for block in chunk)
+        return tuple(itertools.chain.from_iterable(self.chunks_of(rank)))
+
+    @functools.cached_property
+    def _chunks(self) -> list[range]:
+        ends = [0, *itertools.accumulate(self.chunk_sizes)]
+        return [range(start, end) for start, end in itertools.pairwise(ends)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +156,9 @@ class Estimator:
         self._paged = [part.paged_bytes for part in parts]
         self._output = max(block.output_bytes for block in blocks)
         self._temporary = max(max(block.forward_bytes, block.backward_bytes) for block in blocks)
+        sampled = variant.sampling.blocks if variant.sampling is not None else ()
+        self._sampling_largest = max((block.forward_bytes for block in sampled), default=0)
+        self._sampling_boundary = max((block.output_bytes for block in sampled), default=0)
         flops = [block.forward_flops + block.backward_flops for block in blocks]
         self._work = [one / sum(flops) for one in flops] if sum(flops) else [1 / len(blocks)] * len(blocks)
 
@@ -208,18 +214,19 @@ class Estimator:
     def _stage(self, placing: Placing, rank: int, *, paging: bool) -> Stage:
         card, mine = self.cards[placing.cards[rank]], placing.blocks_of(rank)
         room = card.budget_bytes - card.constant_bytes - self._beside_weights(placing, rank, mine)
-        resident, slots, paged = self._sum(self._weights, mine), 0, frozenset[int]()
+        whole = resident = self._sum(self._weights, mine)
+        slots, paged = 0, frozenset[int]()
         if resident > room and paging and card.link_bytes_per_s > 0 and len(mine) > self.num_slots:
             slots = self.num_slots
             fewest = -(-(resident + slots * self.largest_paged_bytes - room) // max(self._weights))
             for num in range(min(len(mine), max(slots + 1, fewest)), len(mine) + 1):
                 paged = spread(mine, num)
-                resident = self._sum(self._weights, mine) - self._sum(self._weights, paged)
+                resident = whole - self._sum(self._weights, paged)
                 if resident + slots * self.largest_paged_bytes <= room:
                     break
         missing = resident + slots * self.largest_paged_bytes - room
         paged_bytes = self._sum(self._paged, paged)
-        computing_s = self.variant.block_s[placing.cards[rank]] * sum(self._work[block] for block in mine)
+        computing_s = self.variant.block_s[placing.cards[rank]] * sum(map(self._work.__getitem__, mine))
         # Every paged block comes twice, for the forward and for the backward.
         loading_s = 2 * paged_bytes / card.link_bytes_per_s if paged else 0.0
         return Stage(
@@ -252,8 +259,7 @@ class Estimator:
 
     def _sampling_bytes(self, sampling: Footprint, mine: Sequence[int], rank: int) -> int:
         """What a card holds while a sample is made, beside its blocks' weights and slots."""
-        largest = max(block.forward_bytes for block in sampling.blocks)
-        boundary = max(block.output_bytes for block in sampling.blocks)
+        largest, boundary = self._sampling_largest, self._sampling_boundary
         held, outer = self._sum(self._trained, mine) + boundary, sampling.outer
         if rank:
             return held + outer.shared_bytes + largest
@@ -262,7 +268,7 @@ class Estimator:
 
     @staticmethod
     def _sum(sizes: Sequence[int], blocks: Iterable[int]) -> int:
-        return sum(sizes[block] for block in blocks)
+        return sum(map(sizes.__getitem__, blocks))
 
 
 def spread(blocks: Sequence[int], num: int) -> frozenset[int]:

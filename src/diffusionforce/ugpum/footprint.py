@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ class Footprint:
     outer: Outside
     optimizer: OptimizerStep = OptimizerStep()
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[BlockKind, ...]:
         """Every block's kind, in calling order."""
         return tuple(self.kinds[kind] for kind in self.kind_of_block)

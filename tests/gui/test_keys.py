@@ -1,14 +1,19 @@
 """The page that lists the keys: every shortcut of the window is in it, and a key leads to it."""
 
+from collections.abc import Iterator
+
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
+from diffusionforce.gui.model import language
 from diffusionforce.gui.model.key_list import KEY_GROUPS
 from diffusionforce.gui.pages.keys import KeysPage
 from diffusionforce.gui.pages.settings import SettingsPage
 from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.cards import Card
 
 PLACES = ("run", "datasets", "profiles", "gallery", "history", "rig", "settings", "environment", "keys")
 SPELT = {"Alt+Up": "Alt+↑", "Alt+Down": "Alt+↓", "Ctrl+Return": "Ctrl+Enter"}
@@ -46,3 +51,21 @@ def test_f1_shows_the_keys_and_settings_leads_to_them(window: Window, qtbot: QtB
     qtbot.mouseClick(settings.keys, Qt.MouseButton.LeftButton)
     assert window.places.currentWidget() is page
     assert window.sidebar.item("settings").isChecked()
+
+
+@pytest.fixture
+def german() -> Iterator[None]:
+    language.use("de")
+    yield
+    language.use("en")
+
+
+@pytest.mark.usefixtures("german")
+def test_a_title_is_translated_once(window: Window, qtbot: QtBot):
+    # Symptom: "Profiles" became "Profile", and that, which is English for one of them, "Profil".
+    window.retranslate()
+    window.go("keys")
+    page = window.places.currentWidget()
+    assert isinstance(page, KeysPage)
+    titles = {card.title.text() for card in page.findChildren(Card)}
+    assert {"Profile", "Datensätze", "Überall"} <= titles

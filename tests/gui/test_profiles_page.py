@@ -4,14 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from tests.gui.conftest import Foretold
 from tests.gui.test_smooth import Turns
 from tests.support import forecasts
 
+from diffusionforce.gui.model.forecast_strip import StripView
 from diffusionforce.gui.pages.profiles import ProfilesPage
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.profile_desk import ProfileDesk
@@ -272,6 +273,44 @@ def test_a_strip_that_was_told_nothing_promises_nothing(qtbot: QtBot):
     strip.show()
     assert not strip.retry.isVisible()
     assert strip.sentence.text() == ""
+
+
+def test_a_strip_takes_the_height_that_its_sentence_needs(qtbot: QtBot):
+    # Symptom: what a card lacks was cut after half of a line.
+    around = QWidget()
+    qtbot.addWidget(around)
+    around.resize(800, 300)
+    strip = ForecastStrip()
+    strip.setParent(around)
+    strip.resize(420, strip.height())
+    around.show()
+    usual_px = strip.height()
+    long = "GPU 0 (RTX 4070 Ti SUPER) needs 3.0 GB more for training. GPU 1 (RTX 3060) needs 1.2 GB more for training."
+    strip.show_view(StripView(word="Does not fit", tone="err", icon="err", sentence=long))
+    qtbot.waitUntil(lambda: strip.height() > usual_px, timeout=5000)
+    assert strip.sentence.shown().replace("\n", " ") == long
+    strip.resize(800, strip.height())
+    qtbot.waitUntil(lambda: strip.height() == usual_px, timeout=5000)
+
+
+def test_fields_stand_under_each_other_and_what_they_mean_is_whole(page: ProfilesPage, mine: str, qtbot: QtBot):
+    # Symptoms: cards of two and of three fields had columns of other widths; cautions ended in "may b…".
+    page.choose(mine)
+    qtbot.waitUntil(lambda: page.name == mine and page.is_complete, timeout=30_000)
+    assert page.editor is not None
+    form = page.editor.form
+    form.edited.emit("training.learning_rate", "0.02")
+    boxes = form.boxes
+
+    def is_settled() -> bool:
+        lefts = {boxes[name].mapTo(form, QPoint()).x() for name in ("model.precision", "lora.alpha")}
+        note = boxes["training.learning_rate"].note
+        return (
+            lefts == {boxes["training.learning_rate"].mapTo(form, QPoint()).x()}
+            and note.height() >= note.heightForWidth(note.width()) > 0
+        )
+
+    qtbot.waitUntil(is_settled, timeout=30_000)
 
 
 def test_a_profile_opens_and_unfolds_without_holding_up_the_window(page: ProfilesPage, qtbot: QtBot):

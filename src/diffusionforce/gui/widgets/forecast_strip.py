@@ -1,6 +1,6 @@
 """A forecast in one line: verdict, a meter a card, the time."""
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QFrame, QLayout
 
 from diffusionforce.gui.model.forecast_strip import StripView
@@ -8,10 +8,12 @@ from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import MiniMeter
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.chip import Chip
-from diffusionforce.gui.widgets.labels import Label, TwoLines
+from diffusionforce.gui.widgets.labels import FewLines, Label
 from diffusionforce.gui.widgets.layout import add, clear, row
 
 HEIGHT_PX, MIN_PX = 44, 300
+MOST_LINES, LINE_PX = 5, 15
+"""Of the sentence: two have room in the usual height, and more make the strip higher."""
 
 
 class ForecastStrip(QFrame):
@@ -25,7 +27,8 @@ class ForecastStrip(QFrame):
         self.setFixedHeight(HEIGHT_PX)
         self._chip = Chip(tr("Checking"), "info", "clock")
         self._meters = row(gap=18)
-        self.sentence = TwoLines("", "small")
+        self.sentence = FewLines("", "small", max_lines=MOST_LINES)
+        self.sentence.installEventFilter(self)
         self.retry = Button("Try again", "refresh", size="small")
         self.retry.clicked.connect(self.retry_asked)
         self._shown: StripView | None = None
@@ -52,5 +55,17 @@ class ForecastStrip(QFrame):
         self._chip.set(tr(view.word), view.tone, view.icon)
         self.sentence.set_text(tr(view.sentence))
         self.retry.setVisible(view.can_retry)
+        self._fit()
         self.setToolTip(tr(view.tip))
         self.setAccessibleName(f"{tr('Forecast')}: {tr(view.word)}. {view.sentence}")
+
+    def _fit(self) -> None:
+        """Take the height that the sentence needs at its width."""
+        num_lines = self.sentence.shown().count("\n") + 1
+        self.setFixedHeight(HEIGHT_PX + LINE_PX * max(0, num_lines - 2))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take another height when the sentence has become wider or narrower; swallow nothing."""
+        if watched is self.sentence and event.type() == QEvent.Type.Resize:
+            self._fit()
+        return super().eventFilter(watched, event)

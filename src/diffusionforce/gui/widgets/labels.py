@@ -88,12 +88,16 @@ class Elided(Label):
             self.setToolTip(tip)
 
 
-class TwoLines(Elided):
-    """An elided label with room for two lines: what is longer is shortened, and whole in the tool tip."""
+class FewLines(Elided):
+    """An elided label of a few lines: what is longer is shortened, and whole in the tool tip."""
+
+    def __init__(self, text: str = "", role: str = "body", *, max_lines: int) -> None:
+        super().__init__(text, role)
+        self._max_lines = max_lines
 
     def shown(self) -> str:
         """Return what is to be seen of the text."""
-        return paint.lines(self.text(), width_px=self.width(), max_lines=2, font=self.font())
+        return paint.lines(self.text(), width_px=self.width(), max_lines=self._max_lines, font=self.font())
 
 
 class Wrapped(Label):

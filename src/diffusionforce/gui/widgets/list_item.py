@@ -9,6 +9,7 @@ from diffusionforce.gui.model.language import unbroken
 from diffusionforce.gui.widgets.focus import shows_ring
 
 HEAD_PX, NARROW_HEAD_PX = 36, 32
+NO_BREAK = "\N{NO-BREAK SPACE}"
 NARROW_PX = 190
 """Below this width names come before everything else."""
 ITEM_PX, LINE_PX, NOTE_LINE_PX = 52, 17, 14
@@ -80,7 +81,10 @@ class ListItem(QAbstractButton):
         """Return the words under the name as they are shown: a line, and a second one, or nothing."""
         if not self._wraps:
             return self._note, ""
-        return paint.two_lines(unbroken(self._note), width_px=self._text_px, font=theme.font(11))
+        first, mark, rest = unbroken(self._note).partition(" · ")
+        # A line ends between its parts, not within the second.
+        note = f"{first}{mark}{rest.replace(' ', NO_BREAK)}"
+        return paint.two_lines(note, width_px=self._text_px, font=theme.font(11))
 
     def _fit(self) -> None:
         more = LINE_PX if self.name_lines()[1] else 0

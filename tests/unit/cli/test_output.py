@@ -16,7 +16,7 @@ def shown_while_waiting(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool) -
         assert stderr  # Standard output is for the answer.
         return Console(file=stream, force_terminal=is_terminal, width=80)
 
-    monkeypatch.setattr(output, "Console", console)
+    monkeypatch.setattr("rich.console.Console", console)
     with output.waiting("Forecasting [red] Pocket"):
         time.sleep(0.3)
     return stream.getvalue()

@@ -4,7 +4,7 @@ import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import torch
 from safetensors import safe_open
@@ -30,6 +30,8 @@ from diffusionforce.pipeline.shortage import Shortage
 from diffusionforce.rig.shared_memory import watch_shared_memory
 from diffusionforce.runs.keeping import Save, surplus
 from diffusionforce.wire import Checkpoint, DevicePlacement, Placed, Preparing, Sample, Span, Step, Warn
+
+_NUMBERS = {"loss": "the loss", "gradient": "its gradient"}
 
 
 class Teller:
@@ -125,7 +127,7 @@ class Teller:
         """Wait for memory that another program took; tells whether the step is to be taken again."""
         return self._pressure.makes_room(error, step=self.step + 1)
 
-    def on_bad_number(self, what: str, value: float, *, learning_rate: float) -> NoReturn:
+    def on_bad_number(self, what: Literal["loss", "gradient"], value: float, *, learning_rate: float) -> NoReturn:
         """End the run, which keeps its last good state.
 
         Raises:
@@ -134,7 +136,7 @@ class Teller:
         step = self.step + 1
         causes = likely_causes(self._profile, family=self._family, step=step)
         raise DivergedError(
-            f"The training broke down at step {step}: {what} is {value}.",
+            f"The training broke down at step {step}: {_NUMBERS[what]} is {value}.",
             hint=f"Likely: {'; '.join(causes)}.\nThe LoRA of the last good step is "
             "saved, unless there was none: go on from it with other settings, or begin anew.",
             detail=f"learning rate {learning_rate:g}, training.learning_rate {self._profile.training.learning_rate:g}",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol
 
 import torch
 
@@ -44,11 +44,11 @@ class Listener(Protocol):
         """Forward or backward failed; whether they are to be run again, now that there is room for them."""
         ...
 
-    def on_bad_number(self, what: str, value: float, *, learning_rate: float) -> NoReturn:
+    def on_bad_number(self, what: Literal["loss", "gradient"], value: float, *, learning_rate: float) -> NoReturn:
         """A step came to what is no number, before it changed anything.
 
         Args:
-            what: `the loss` or `its gradient`.
+            what: What is none.
             value: Infinite, or not a number.
             learning_rate: Of the step.
 

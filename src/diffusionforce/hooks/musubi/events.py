@@ -44,7 +44,7 @@ class Events(EngineTrainer):
             # A gradient scaler looks by itself, and passes over such a step.
             if accelerator.scaler is None and not math.isfinite(norm):
                 self.keep_finished(args, accelerator)
-                self.assignment.listener.on_bad_number("its gradient", float(norm), learning_rate=self._learning_rate)
+                self.assignment.listener.on_bad_number("gradient", float(norm), learning_rate=self._learning_rate)
             return norm
 
         accelerator.clip_grad_norm_ = clip_and_note
@@ -61,7 +61,7 @@ class Events(EngineTrainer):
         loss, metrics = super().process_batch(args, accelerator, *rest, **named)
         value = loss.detach().item()
         if not math.isfinite(value):
-            self.assignment.listener.on_bad_number("the loss", value, learning_rate=self._learning_rate)
+            self.assignment.listener.on_bad_number("loss", value, learning_rate=self._learning_rate)
         self._losses.append(value)
         self._step_loss = metrics.get(STEP_LOSS)
         return loss, metrics

@@ -119,7 +119,7 @@ def test_a_number_that_is_none_names_the_likely_cause(folder: RunFolder) -> None
     told._profile = changed(told._profile, {"training.learning_rate": 0.5}, origin="test")
     told.on_step(6, num_steps=60, report=step_report())
     with pytest.raises(DivergedError, match=r"broke down at step 7: the loss is nan\.") as caught:
-        told.on_bad_number("the loss", float("nan"), learning_rate=3e-3)
+        told.on_bad_number("loss", float("nan"), learning_rate=3e-3)
     assert caught.value.hint.startswith("Likely: training.learning_rate is 0.5: try 0.0002.")
     assert "The LoRA of the last good step is saved" in caught.value.hint
 

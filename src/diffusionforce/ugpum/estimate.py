@@ -48,6 +48,8 @@ class Variant:
         block_s: Seconds of forward and backward of one micro-batch through all blocks together, on each card.
         host_s: Seconds that the processor takes to start the kernels of one micro-batch's blocks, on whichever cards.
             However fast the cards are, a step does not take less.
+        replays: Whether blocks are replayed from captured graphs, which the processor starts as one; paged ones are
+            not.
         crossing_s: Seconds of one boundary crossing.
         tail_s: Seconds of head and loss for one micro-batch, at home.
         between_steps_s: Optimiser step and what else happens while no block runs.
@@ -60,6 +62,7 @@ class Variant:
     footprint: Footprint
     block_s: tuple[float, ...]
     host_s: float = 0.0
+    replays: bool = False
     crossing_s: float = 0.0
     tail_s: float = 0.0
     between_steps_s: float = 0.0
@@ -175,15 +178,18 @@ class Estimator:
         """The step of a placement."""
         variant = self.variant
         busy = [stage.busy_s for stage in stages]
+        host_s = variant.num_microbatches * variant.host_s
+        if variant.replays:
+            host_s *= sum(stage.num_paged for stage in stages) / self.num_blocks
         if len(busy) == 1:
-            return variant.num_microbatches * max(busy[0], variant.host_s) + variant.between_steps_s
+            return max(variant.num_microbatches * busy[0], host_s) + variant.between_steps_s
         longest, num_chunks = max(busy), len(busy) * placing.chunks_each
         idle_ends_s = (sum(busy) - longest) / placing.chunks_each
         # With several micro-batches others compute while one crosses; only the way in and the way out are waited for.
         hidden = placing.chunks_each if variant.num_microbatches > 1 else 1
         crossings_s = 2 * (num_chunks - 1) * variant.crossing_s / hidden
         on_cards_s = variant.num_microbatches * longest + idle_ends_s + crossings_s
-        return max(on_cards_s, variant.num_microbatches * variant.host_s) + variant.between_steps_s
+        return max(on_cards_s, host_s) + variant.between_steps_s
 
     def num_aside(self, placing: Placing, rank: int, stage: Stage) -> int | None:
         """How many more of a card's blocks must step aside to RAM while a sample is made.

@@ -137,6 +137,23 @@ def test_the_step_is_what_the_pipelines_clock_says(text: str, num_microbatches: 
         assert candidate.step_s == pytest.approx(clock_s, rel=0.06), candidate.words
 
 
+@pytest.mark.parametrize("totals", [(40,), (23, 17)])
+def test_with_graphs_the_processor_starts_the_kernels_of_paged_blocks_alone(totals: tuple[int, ...]) -> None:
+    placing = Placing(cards=tuple(range(len(totals))), totals=totals, chunks_each=1)
+    variant = Variant(weights="bf16", num_microbatches=4, footprint=WAN_14B, block_s=(1.0, 1.0), host_s=40.0)
+
+    def found(budget_gib: int, **changes: object) -> tuple[float, int]:
+        rig = [PlanCard(label=name, budget_bytes=budget_gib << 30, link_bytes_per_s=1e10) for name in "ab"]
+        estimator = Estimator(replace(variant, **changes), rig)
+        stages = estimator.stages(placing, paging=True)
+        return estimator.step_s(placing, stages), sum(stage.num_paged for stage in stages)
+
+    assert found(1 << 10)[0] == 4 * 40.0
+    assert found(1 << 10, replays=True) == found(1 << 10, host_s=0.0)
+    step_s, num_paged = found(14, replays=True)
+    assert 0 < num_paged < 40 and step_s == pytest.approx(4 * 40.0 * num_paged / 40)
+
+
 def test_workspaces_depend_on_the_chip() -> None:
     assert workspace_bytes((9, 0)) == 64 << 20
     assert workspace_bytes((8, 9)) == workspace_bytes(None) < 20 << 20

@@ -41,6 +41,7 @@ def timed_variants(
         replace(
             _rated(variant, footprint, sampling, rig, reached if is_known else [_SOME_FLOPS] * len(rig.cards)),
             host_s=footprint.block_launches * rig.launch_s,
+            replays=subjects.graphs,
             kinds=None if variant.kinds is None else frozenset(variant.kinds),
         )
         for variant, footprint, sampling in zip(subjects.variants, trained, sampled, strict=True)

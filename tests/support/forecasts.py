@@ -157,7 +157,7 @@ def forecast(**changes: object) -> Forecast:
 def cuts(made: Forecast) -> tuple[Cut, ...]:
     """Return every cut of the shown way of a forecast, if it is a split: a block is 0.45 GiB and takes its time."""
     shown = made.ways[made.shown_way]
-    if len(shown.cards) != 2:
+    if len(shown.cards) != 2 or len(made.rig) != 2:
         return ()
     budgets = [card.usable_bytes for card in made.rig]
     found: list[Cut] = []

@@ -61,7 +61,7 @@ class LateRunner:
         """A batch stays whole."""
         return 1
 
-    def run(self, pieces: Sequence[Piece]) -> list[float]:
+    def run(self, pieces: Sequence[Piece], *, in_turn: bool = False) -> list[float]:
         """Begin this step and finish the one before."""
         (piece,) = pieces
         loss = self._trainer.push(piece.loss)

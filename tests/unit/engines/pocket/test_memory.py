@@ -3,6 +3,7 @@
 import functools
 import importlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -360,12 +361,17 @@ def test_less_is_on_the_cards_before_a_run_waits_for_memory_that_the_system_move
     assert warning.sentence.startswith("From step 4 on the model sees 1 picture at a time")
 
 
+def of_what_cannot_be_cut(**words: Any) -> pressure.Pressure:
+    words["portions"] = Portions()
+    return pressure.Pressure(**words)
+
+
 def test_a_step_that_does_not_fit_for_long_waits_until_there_is_room(
     tmp_path: Path, losses_without_samples: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = short_of_memory(monkeypatch, step=3, times=4)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (1 << 30, 24 << 30))
-    monkeypatch.setattr(training, "Pressure", lambda **words: pressure.Pressure(**words | {"portions": Portions()}))
+    monkeypatch.setattr(training, "Pressure", of_what_cannot_be_cut)
     run = Run(sampling_job(tmp_path), plan=plan())
     assert isinstance(run.end, Done) and run.losses == losses_without_samples and tried.count(3) == 5
     (lack,) = run.controls.lacks

@@ -111,7 +111,7 @@ def training_arguments(
         **_files(family, usable, with_samples=places.sample_prompts is not None),
         **_places(places),
         **_lora(profile, family),
-        **_training(profile),
+        **_training(profile, family),
         **_memory(family, memory, file_precision=file_precision),
         "mixed_precision": mixed_precision(profile, family=family, file_precision=file_precision),
         **_saves(profile),
@@ -178,6 +178,20 @@ def checked_advanced(profile: Profile, *, family: Family) -> dict[str, OptionVal
     return values
 
 
+def require_checkpointing(profile: Profile, *, family: Family) -> None:
+    """Refuse to train without recomputing activations what the engine cannot train so.
+
+    Raises:
+        ProfileError: `training.gradient_checkpointing` is off, and the model needs it.
+    """
+    if family.needs_checkpointing and not profile.training.gradient_checkpointing:
+        raise ProfileError(
+            f"{family.title} cannot be trained with training.gradient_checkpointing off: the engine overwrites what "
+            "the gradients are made from.",
+            hint="Set training.gradient_checkpointing to true.",
+        )
+
+
 def mixed_precision(profile: Profile, *, family: Family, file_precision: FilePrecision) -> str:
     """Return the number format to compute in, as the engine calls it.
 
@@ -239,7 +253,8 @@ def _lora(profile: Profile, family: Family) -> dict[str, OptionValue]:
     return values | ({"network_dropout": lora.dropout} if lora.dropout else {})
 
 
-def _training(profile: Profile) -> dict[str, OptionValue]:
+def _training(profile: Profile, family: Family) -> dict[str, OptionValue]:
+    require_checkpointing(profile, family=family)
     training = profile.training
     constant = "constant_with_warmup" if training.warmup_steps else "constant"
     values: dict[str, OptionValue] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from diffusionforce.datasets import read_folder
 from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.engines.musubi.access import open_engine
-from diffusionforce.engines.musubi.arguments import checked_advanced
+from diffusionforce.engines.musubi.arguments import checked_advanced, require_checkpointing
 from diffusionforce.engines.musubi.families import Family, find_family
 from diffusionforce.engines.musubi.pin import read_pin
 from diffusionforce.engines.musubi.side_models import caching_calls, decoding_calls, num_sections
@@ -84,6 +84,7 @@ def subjects(job: Job, *, num_cards: int) -> JobSubjects:
     family = profile.model.family
     model = find_family(family)
     checked_advanced(profile, family=model)
+    require_checkpointing(profile, family=model)
     if family not in TRACED:
         raise NotForecastError(
             f"What {model.title} needs cannot be forecast yet.",

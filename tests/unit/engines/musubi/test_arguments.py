@@ -33,7 +33,8 @@ KLEIN, WAN22 = FAMILIES["flux2-klein-base-9b"], FAMILIES["wan2.2-t2v-a14b"]
 def profile_of(family: Family = KLEIN, *, advanced: dict[str, Any] | None = None, **training: Any) -> Profile:
     model = {"family": family.name, "engine": "musubi"}
     table = {"schema_version": 1, "title": "T", "model": model, "advanced": advanced or {}}
-    return Profile.model_validate({**table, "training": {"steps": 100, **training}})
+    always = {"steps": 100, "gradient_checkpointing": family.needs_checkpointing}
+    return Profile.model_validate({**table, "training": {**always, **training}})
 
 
 def files_of(family: Family) -> dict[str, Path]:
@@ -153,6 +154,17 @@ def test_the_number_format_follows_the_file_where_it_has_to():
     assert mixed_precision(profile_of(), family=KLEIN, file_precision="fp16") == "bf16"
     with pytest.raises(ProfileError, match=r"Wan 2\.2 T2V A14B is in fp16, and model\.precision is bf16"):
         mixed_precision(bf16, family=WAN22, file_precision="fp16")
+
+
+def test_what_the_engine_cannot_train_without_recomputing_is_refused():
+    # Symptom: a forecast of such a job ended as a bug, and the run would have failed in its first backward.
+    family = FAMILIES["wan2.1-i2v-14b"]
+    arguments(family, profile_of(family))
+    with pytest.raises(
+        ProfileError, match=r"Wan 2\.1 I2V 14B cannot be trained with training\.gradient_checkpointing off"
+    ):
+        arguments(family, profile_of(family, gradient_checkpointing=False))
+    arguments(KLEIN, profile_of(gradient_checkpointing=False))
 
 
 def bf16_model():

@@ -152,6 +152,7 @@ class Family:
         eight_bit: How its weights can be held in 8 bits: scaled by the engine, plain files only, already so, or not.
         eight_bit_captions: The option that holds the text encoder in 8 bits; empty if there is none.
         keeps_precision: Whether it trains in the number format of its file and in no other.
+        needs_checkpointing: Whether the engine can only train it with activations recomputed.
         tokenizers: Repositories from which the engine fetches tokenizers when captions are prepared.
         licence_folders: Folders of the engine with terms of their own that it runs.
         blocks_to_swap_max: The most blocks that the engine's own block swap takes.
@@ -182,6 +183,7 @@ class Family:
     eight_bit: Literal["scaled", "plain", "already", "no"] = "scaled"
     eight_bit_captions: str = ""
     keeps_precision: bool = False
+    needs_checkpointing: bool = False
     tokenizers: tuple[str, ...] = ()
     licence_folders: tuple[str, ...] = ()
     blocks_to_swap_max: int

@@ -136,6 +136,8 @@ def _family(
         makes="videos",
         eight_bit_captions="fp8_t5",
         keeps_precision=True,
+        # Its attention to the picture writes into what backward needs, unless activations are recomputed.
+        needs_checkpointing=blocks is _BLOCKS_I2V,
         tokenizers=_TOKENIZERS,
         blocks_to_swap_max=swap_max,
         validated="trained tiny on two devices",

@@ -40,6 +40,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 @needs_engine
 def test_the_first_forecast_of_14_billion_parameters_traces_little(work: Counter[str], tmp_path: Path) -> None:
+    pytest.importorskip("einops", reason="the engine needs einops")
     profile = read_profile(builtin_profiles()["wan21-14b"])
     job = Job(profile_name="p", profile=profile, dataset_dir=tmp_path / "none", run_dir=tmp_path / "run")
     traces = Traces(tmp_path / "traces")

@@ -22,7 +22,7 @@ from diffusionforce.runs import RunFolder, runs_root
 from diffusionforce.wire import Sample, encode
 
 LIMIT_MS = 30.0
-READING_LIMIT_MS = 100.0
+READING_LIMIT_MS = 75.0
 """While a run is read, nobody moves anything; it is a matter of seconds."""
 OPENING_LIMIT_S = 1.0
 """That the window's thread may compute until a place which reads files shows what is in them: half of it where nothing

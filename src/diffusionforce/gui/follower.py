@@ -11,7 +11,7 @@ from diffusionforce.runs import RunFolder
 from diffusionforce.wire import StreamDecoder
 
 POLL_MS = 250
-CHUNK_BYTES = 16 * 1024
+CHUNK_BYTES = 6 * 1024
 """Read at a time, so that the window can paint while a long run is read."""
 LOG_BACKLOG_BYTES = 64 * 1024
 # Looking for the process costs more than looking at a file.

@@ -1,34 +1,21 @@
 """The measurement on cards, tiny and on the processor: the product's own run, its continuation, the engine's run."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.process.test_musubi_training import needs_libraries
 from tests.support.engine import needs_engine
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.module_run import output_of
 
 pytestmark = [needs_engine, needs_libraries, pytest.mark.slow]
 
 
 def measured(row: str, folder: Path) -> Any:
     """What a row came to."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.engine_on_cards", row, "--folder", str(folder), "--tiny", "--alone", "4"],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=580,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+    options = ("--folder", str(folder), "--tiny", "--alone", "4")
+    output_of("tools.engine_on_cards", row, *options, timeout_s=580)
     return json.loads((folder / f"{row}.json").read_text(encoding="utf-8"))
 
 

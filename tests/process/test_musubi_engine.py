@@ -1,17 +1,12 @@
 """A tiny Wan through the product's engine on two logical devices: records, samples, requests, a state, nothing left."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.process.test_musubi_training import needs_libraries
 from tests.support.engine import needs_engine
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.module_run import output_of
 
 pytestmark = [needs_engine, needs_libraries, pytest.mark.timeout(1200)]
 
@@ -19,18 +14,8 @@ pytestmark = [needs_engine, needs_libraries, pytest.mark.timeout(1200)]
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the runs came to; they take half a minute together."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.musubi_engine_runs", str(tmp_path_factory.mktemp("runs"))],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=1100,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    folder = str(tmp_path_factory.mktemp("runs"))
+    return json.loads(output_of("tests.support.musubi_engine_runs", folder, timeout_s=1100).splitlines()[-1])
 
 
 def test_a_run_tells_what_happens_in_order(found: Any) -> None:

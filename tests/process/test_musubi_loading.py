@@ -1,15 +1,13 @@
 """Weights on their way from the file to their devices, by the engine's own loader in a process of its own."""
 
 import json
-import os
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 from tests.process.test_musubi_training import needs_libraries
 from tests.support.engine import needs_engine
-from tests.support.trainer_process import ROOT
+from tests.support.module_run import output_of
 
 WAYS = ["bf16", "bf16 with a LoRA", "fp8", "fp8 with a LoRA"]
 
@@ -29,18 +27,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def _run(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.musubi_loading", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    return output_of("tests.support.musubi_loading", *arguments, timeout_s=120)
 
 
 def test_ram_never_holds_more_than_a_tensor_or_two(found: Any) -> None:

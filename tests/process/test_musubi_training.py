@@ -6,18 +6,15 @@ refuse to be mixed, in turns and interleaved, with micro-batches from gradient a
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.engine import needs_engine
+from tests.support.module_run import output_of
 from tests.support.musubi_families import FAMILIES
 from tests.support.musubi_samples import SAMPLES
 
-ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("accelerate", "av", "cv2", "diffusers", "easydict", "einops", "ftfy", "toml", "torchvision", "transformers")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 needs_libraries = pytest.mark.skipif(
@@ -31,19 +28,7 @@ FAST = ("wan21",)
 
 def run(*arguments: str) -> Any:
     """What the child prints last."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.musubi_runs", *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=1100,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(output_of("tests.support.musubi_runs", *arguments, timeout_s=280).splitlines()[-1])
 
 
 @needs_engine

@@ -5,9 +5,6 @@
 prints one JSON object.
 """
 
-import json
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,16 +19,14 @@ from tests.support.musubi_engine_runs import (
     Folders,
     Runs,
     Wishes,
-    fake_encoder_and_decoder,
     goes_on,
     kinds,
     lora_equal,
     losses,
+    main,
 )
-from tests.support.musubi_process import import_on_processor
 
 from diffusionforce.engines import pressure
-from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.errors import DivergedError
 from diffusionforce.runs.checkpoints import read_manifest
@@ -155,16 +150,5 @@ def uneven_epochs(runs: Runs) -> dict[str, Any]:
     return {"step": read_manifest(state).step, "losses_equal": losses(rest) == losses(whole)[2:]}
 
 
-def main() -> None:
-    """Run, and print what came out."""
-    open_engine()
-    import_on_processor()
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    os.environ["DIFFUSIONFORCE_HOME"] = str(folder / "home")
-    fake_encoder_and_decoder()
-    sys.stdout.write(f"\n{json.dumps(run_all(folder))}\n")
-
-
 if __name__ == "__main__":
-    main()
+    main(run_all)

@@ -29,14 +29,6 @@ def test_a_run_that_is_stopped_while_it_waits_for_memory_keeps_its_last_step(fou
     assert stopped["losses_equal"] and stopped["lora_equal"]
 
 
-@pytest.mark.parametrize("devices", ["two", "one"])
-def test_a_number_that_is_none_leaves_the_last_good_step(found: Any, devices: str) -> None:
-    broken = found["bad_number"][devices]
-    assert broken["sentence"] == "The training broke down at step 3: the loss is nan."
-    assert broken["records"] == ["step 2", "checkpoint 2"]
-    assert broken["goes_on"] == "" and broken["finite"]
-
-
 def test_a_step_on_one_device_is_taken_again_and_changes_nothing(found: Any) -> None:
     again = found["one_device_again"]
     assert again["losses_equal"] and again["lora_equal"] and again["accumulated_equal"]

@@ -67,7 +67,7 @@ def main() -> None:
     tools: Any = importlib.import_module("musubi_tuner.flux.flux_utils")
     captions: Any = importlib.import_module("musubi_tuner.flux_kontext_cache_text_encoder_outputs")
     with mock.patch.object(tools, "load_ae", lambda *_, **__: Means()), mock.patch.object(captions, "main"):
-        config = preparation.run()
+        config = preparation.run().config
     cached = sorted((config.parent / "0" / "cache").glob("*.safetensors"))
     answer = [
         {name: [*tensor.shape, tensor.float().mean().item()] for name, tensor in load_file(path).items()}

@@ -194,6 +194,7 @@ class Runs:
         *,
         plan: RunPlan | None = TWO,
         change_trainer: Callable[[type[Any]], type[Any]] = lambda trainer: trainer,
+        files: Mapping[str, str] | None = None,
         **further: Any,
     ) -> tuple[Any, Folders]:
         """Train once; gives how it ended and where it wrote."""
@@ -211,6 +212,7 @@ class Runs:
             controls=wishes,
             devices=(torch.device("cpu"),),
             plan=plan,
+            files=files or {},
             change_trainer=change_trainer,
         )
         return training.run(), folders
@@ -408,23 +410,10 @@ def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
         SetFolder(path=str(larger), width=96, height=64, frames=5),
     )
     write_set(both, DatasetSet(title="Both", folders=folders))
-    files = {role: folder / f"{role}.bin" for role in ("vae", "t5")}
-    for path in files.values():
-        path.touch()
     wishes = Wishes()
-    model = runs.job.profile.model.model_copy(update={"engine": "musubi", "family": FAMILY.name})
-    size = runs.job.profile.dataset.model_copy(update={"width": 64, "height": 64})
-    profile = runs.job.profile.model_copy(update={"model": model, "dataset": size})
 
     def prepare() -> Path:
-        return Preparation(
-            ready=Ready(family=FAMILY, files=files, file_precision="fp32"),
-            dataset=read_folder(both, intake=intake_of(profile)),
-            profile=profile,
-            picture_device="cpu",
-            caption_device="cpu",
-            announce=wishes.report,
-        ).run()
+        return preparation(runs.job, folder, both, announce=wishes.report).run().config
 
     config = prepare()
     announced = kinds(wishes)
@@ -442,6 +431,24 @@ def prepared(runs: Runs, folder: Path) -> dict[str, Any]:
         "num_steps": len(losses(steps)),
         "steps_an_epoch": _steps_an_epoch(config),
     }
+
+
+def preparation(job: Job, folder: Path, pictures: Path, *, announce: Callable[[Message], None]) -> Preparation:
+    """Makes pictures ready with the files in a folder, which hold nothing."""
+    files = {role: folder / f"{role}.bin" for role in ("vae", "t5")}
+    for path in files.values():
+        path.touch()
+    model = job.profile.model.model_copy(update={"engine": "musubi", "family": FAMILY.name})
+    size = job.profile.dataset.model_copy(update={"width": 64, "height": 64})
+    profile = job.profile.model_copy(update={"model": model, "dataset": size})
+    return Preparation(
+        ready=Ready(family=FAMILY, files=files, file_precision="fp32"),
+        dataset=read_folder(pictures, intake=intake_of(profile)),
+        profile=profile,
+        picture_device="cpu",
+        caption_device="cpu",
+        announce=announce,
+    )
 
 
 def _steps_an_epoch(config: Path) -> int:

@@ -73,7 +73,7 @@ class Notes:
         drop_locals(error)
         return self.short_of_memory >= 0
 
-    def on_bad_number(self, what: str, value: float, *, learning_rate: float) -> NoReturn:
+    def on_bad_number(self, what: str, value: float, *, learning_rate: float, files: Sequence[str]) -> NoReturn:
         raise DivergedError(f"{what} is {value}.")
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:

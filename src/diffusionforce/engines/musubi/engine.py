@@ -7,9 +7,10 @@ import importlib.util
 from collections.abc import Callable
 
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
+from diffusionforce.engines.health import about_learning_rate
 from diffusionforce.engines.musubi.families import find_family
-from diffusionforce.engines.musubi.health import about_learning_rate
 from diffusionforce.engines.musubi.modules import LIBRARIES_HINT
+from diffusionforce.engines.musubi.rates import usual_rates
 from diffusionforce.engines.musubi.readiness import require_ready
 from diffusionforce.engines.musubi.verification import verify
 from diffusionforce.engines.plans import RunPlan
@@ -67,7 +68,8 @@ class MusubiEngine:
             UserError: The run cannot go on; what was saved before stays.
         """
         family = find_family(job.profile.model.family)
-        title, about_rate = family.title, about_learning_rate(job.profile, family=family)
+        title, rates = family.title, usual_rates(job.profile, family=family)
+        about_rate = about_learning_rate(job.profile, rates=rates)
         if about_rate is not None:
             report(about_rate)
         report(

@@ -7,8 +7,9 @@ its contents, so that another run over the same pictures finds it, and goes on w
 
 import glob
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import tomli_w
@@ -26,6 +27,16 @@ from diffusionforce.wire import Message, Preparing
 
 _DONE = "prepared"
 """A file that says that everything is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What is ready to be trained on."""
+
+    config: Path
+    """The engine's description of the dataset."""
+    files: Mapping[str, str]
+    """Names of the user's files by the places that they are laid out at, see `staging.place_of`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +59,8 @@ class Preparation:
     caption_device: str
     announce: Callable[[Message], None]
 
-    def run(self) -> Path:
-        """Prepare, and return the engine's description of the dataset.
+    def run(self) -> Prepared:
+        """Prepare what is not ready yet.
 
         Raises:
             UserError: The disk is full, or the engine cannot read a file.
@@ -70,7 +81,8 @@ class Preparation:
             self._run("text", self._caption_arguments(config), num)
             (folder / _DONE).touch()
         write_whole(config, self._config(folder, sources))
-        return config
+        names = (source.file_names(folder / str(number)) for number, source in enumerate(sources))
+        return Prepared(config=config, files=dict(chain.from_iterable(names)))
 
     def _sources(self) -> list[Source]:
         dataset = self.profile.dataset

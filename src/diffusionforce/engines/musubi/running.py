@@ -1,5 +1,6 @@
 """One run of the engine: files found, pictures and captions prepared, options written, trained."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -58,7 +59,7 @@ class MusubiRun:
         open_engine()
         try:
             devices = self._devices(ready)
-            arguments = self._arguments(ready, devices)
+            arguments, files = self._arguments(ready, devices)
         except _StopAsked:
             return Stopped(step=0)
         training = Training(
@@ -70,6 +71,7 @@ class MusubiRun:
             controls=self.controls,
             devices=devices,
             plan=self.plan,
+            files=files,
         )
         return training.run()
 
@@ -85,12 +87,12 @@ class MusubiRun:
             )
         return devices
 
-    def _arguments(self, ready: Ready, devices: tuple[torch.device, ...]) -> EngineArguments:
-        """Prepare what is trained on, and write the options down."""
+    def _arguments(self, ready: Ready, devices: tuple[torch.device, ...]) -> tuple[EngineArguments, Mapping[str, str]]:
+        """Prepare what is trained on, and write the options down; gives the names of what was prepared, too."""
         memory = memory_use(
             self.plan, family=ready.family, num_devices=len(devices)
         )  # Before the preparation, which takes minutes.
-        config = Preparation(
+        prepared = Preparation(
             ready=ready,
             dataset=self.dataset,
             profile=self.job.profile,
@@ -108,7 +110,7 @@ class MusubiRun:
             family=ready.family,
             files=ready.files,
             places=Places(
-                dataset_config=config,
+                dataset_config=prepared.config,
                 output_dir=self.output.checkpoints_dir,
                 output_name=lora_name(self.job),
                 sample_prompts=prompts,
@@ -119,7 +121,7 @@ class MusubiRun:
         )
         if prompts is not None:
             self._tell_what_is_left_out(ready, arguments)
-        return arguments
+        return arguments, prepared.files
 
     def _tell_what_is_left_out(self, ready: Ready, arguments: EngineArguments) -> None:
         """Warn of files that are here and that samples are made without."""

@@ -57,6 +57,11 @@ class Source:
             for control in item.controls if self.kind == "pictures with control pictures" else ():
                 yield control.read_bytes()
 
+    def file_names(self, place: Path) -> Iterator[tuple[str, str]]:
+        """Yield for every item the place at which it is laid out, without an ending, and the name of its file."""
+        for number, item in enumerate(self.items):
+            yield str(place / _name(number)), item.picture.name
+
     def lay_out(self, place: Path) -> None:
         """Write pictures, clips and captions; those that are there are whole.
 
@@ -66,7 +71,7 @@ class Source:
         """
         place.mkdir(parents=True, exist_ok=True)
         for number, item in enumerate(self.items):
-            name = f"{number:05d}"
+            name = _name(number)
             write_whole(place / f"{name}.txt", item.caption.encode())
             if self.kind == "clips":
                 self._write_frames(item.picture, place / name)
@@ -76,7 +81,7 @@ class Source:
                 _write_picture(control, place / CONTROL_DIR / f"{name}_{index}.png")
         if self.kind == "clips":
             lines = (
-                json.dumps({"video_path": str(place / f"{number:05d}"), "caption": item.caption}, ensure_ascii=False)
+                json.dumps({"video_path": str(place / _name(number)), "caption": item.caption}, ensure_ascii=False)
                 for number, item in enumerate(self.items)
             )
             write_whole(place / CLIP_LIST, "\n".join(lines).encode())
@@ -108,6 +113,17 @@ class Source:
         if self.kind == "pictures with control pictures":
             table["control_directory"] = str(place / CONTROL_DIR)
         return table
+
+
+def place_of(prepared: str) -> str:
+    """The place of the item, without an ending, that the engine prepared a file of."""
+    path = Path(prepared)
+    return str(path.parent.parent / path.name.partition("_")[0])
+
+
+def _name(number: int) -> str:
+    """What an item is called where it is laid out: no underscore is in it, after which the engine adds its own."""
+    return f"{number:05d}"
 
 
 def sources_of(dataset: Dataset, *, usual_size: tuple[int, int], intake: Intake) -> list[Source]:

@@ -11,12 +11,13 @@ from safetensors import safe_open
 
 from diffusionforce.engines.autopsy import skipped_samples
 from diffusionforce.engines.contract import Controls, Lack, Output, Report
+from diffusionforce.engines.health import HealthWatch, broken_down
 from diffusionforce.engines.musubi.families import Family
 from diffusionforce.engines.musubi.headers import read_header
-from diffusionforce.engines.musubi.health import likely_causes
+from diffusionforce.engines.musubi.rates import usual_rates
+from diffusionforce.engines.musubi.staging import place_of
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import Meters
-from diffusionforce.engines.pocket.health import HealthWatch
 from diffusionforce.engines.pocket.microbatches import DeviceWork
 from diffusionforce.engines.pocket.schedule import TimeLeft
 from diffusionforce.engines.pressure import Pressure, free_card_bytes, moved_to_ram
@@ -30,8 +31,6 @@ from diffusionforce.pipeline.shortage import Shortage
 from diffusionforce.rig.shared_memory import watch_shared_memory
 from diffusionforce.runs.keeping import Save, surplus
 from diffusionforce.wire import Checkpoint, DevicePlacement, Placed, Preparing, Sample, Span, Step, Warn
-
-_NUMBERS = {"loss": "the loss", "gradient": "its gradient"}
 
 
 class Teller:
@@ -49,6 +48,7 @@ class Teller:
         write_prompts: Writes prompts into the file that the engine reads, and returns it.
         profile: Says which LoRA files are kept, and what may have gone wrong.
         family: The model.
+        files: Names of the user's files by the places that they are laid out at.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Teller:
         write_prompts: Callable[[tuple[str, ...]], Path],
         profile: Profile,
         family: Family,
+        files: Mapping[str, str] | None = None,
     ) -> None:
         self.step = 0
         """The last that was taken."""
@@ -82,6 +83,7 @@ class Teller:
         self._meters = Meters.of(placement.devices)
         self._pass_s = 0.0
         self._profile, self._family = profile, family
+        self._files = files or {}
         self._health = HealthWatch()
         self._pressure = Pressure(plan=plan, controls=controls, report=report, portions=portions)
         self._memory = watch_shared_memory()
@@ -127,19 +129,21 @@ class Teller:
         """Wait for memory that another program took; tells whether the step is to be taken again."""
         return self._pressure.makes_room(error, step=self.step + 1)
 
-    def on_bad_number(self, what: Literal["loss", "gradient"], value: float, *, learning_rate: float) -> NoReturn:
+    def on_bad_number(
+        self, what: Literal["loss", "gradient"], value: float, *, learning_rate: float, files: Sequence[str]
+    ) -> NoReturn:
         """End the run, which keeps its last good state.
 
         Raises:
             DivergedError: Always.
         """
-        step = self.step + 1
-        causes = likely_causes(self._profile, family=self._family, step=step)
-        raise DivergedError(
-            f"The training broke down at step {step}: {_NUMBERS[what]} is {value}.",
-            hint=f"Likely: {'; '.join(causes)}.\nThe LoRA of the last good step is "
-            "saved, unless there was none: go on from it with other settings, or begin anew.",
-            detail=f"learning rate {learning_rate:g}, training.learning_rate {self._profile.training.learning_rate:g}",
+        raise broken_down(
+            self._profile,
+            what=f"the loss is {value}" if what == "loss" else f"its gradient is {value}",
+            step=self.step + 1,
+            rate=learning_rate,
+            rates=usual_rates(self._profile, family=self._family),
+            files=self._named(files),
         )
 
     def on_placed(self, transformer: Any, blocks: Sequence[Any]) -> None:
@@ -172,7 +176,8 @@ class Teller:
             )
         )
         norm = report.grad_norm if report.grad_norm is not None else math.nan
-        for warning in self._health.note(step, loss=report.loss, grad_norm=norm):
+        files = self._named(report.files)
+        for warning in self._health.note(step, loss=report.loss, grad_norm=norm, files=files):
             self._report(warning)
         self._pressure.note_step(step)
         self._watch_memory(report.locked_bytes)
@@ -241,6 +246,10 @@ class Teller:
         for old in surplus([Save(step=one) for one in self._kept], self._profile.checkpoints):
             with contextlib.suppress(OSError):  # A file too many spoils nothing.
                 self._kept.pop(old).unlink(missing_ok=True)
+
+    def _named(self, files: Sequence[str]) -> list[str]:
+        """What the user calls pictures that prepared files were made of."""
+        return [self._files.get(place_of(file), Path(file).name) for file in files]
 
     def _inside(self, path: Path) -> str:
         """The path relative to the run folder, with forward slashes."""

@@ -7,9 +7,9 @@ wants them.
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import torch
 
 from diffusionforce.engines.autopsy import out_of_memory, step_words
 from diffusionforce.engines.contract import Controls, Output, Report
+from diffusionforce.engines.health import with_kept
 from diffusionforce.engines.limits import enforce
 from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.decoding import decoding_of
@@ -26,6 +27,7 @@ from diffusionforce.engines.musubi.sample_prompts import prompts_file
 from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.division import chunks_per_stage, pieces_of_batch
+from diffusionforce.errors import DivergedError
 from diffusionforce.hooks.musubi.assignment import Assignment
 from diffusionforce.hooks.musubi.catalogue import hooks_for
 from diffusionforce.hooks.musubi.requests import StopAsked
@@ -53,6 +55,7 @@ class Training:
         controls: What the outside asks for.
         devices: What it runs on, the first being home, where there is no plan.
         plan: Where blocks go and how much each card may hold.
+        files: Names of the user's files by the places that they are laid out at.
         change_trainer: Changes the engine's trainer class before the hooks do; for tests.
         contexts: Entered for the whole training and in every micro-batch; for tests.
     """
@@ -65,6 +68,7 @@ class Training:
     controls: Controls
     devices: Sequence[torch.device] = ()
     plan: RunPlan | None = None
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
     change_trainer: Callable[[type[Any]], type[Any]] = lambda trainer: trainer
     contexts: Sequence[Callable[[], AbstractContextManager[Any]]] = ()
 
@@ -86,14 +90,15 @@ class Training:
             self._train(placement, teller, portions)
         except StopAsked:
             return Stopped(step=teller.step, lora=teller.saved_path)
+        except DivergedError as error:
+            raise with_kept(error, kept=_kept_words(teller), path=teller.saved_path) from None
         except (RuntimeError, MemoryError) as error:
             shortage = shortage_of(error)
             if shortage is None:
                 raise
-            kept = f"The LoRA of step {teller.saved_step} is saved." if teller.saved_path else "Nothing was saved yet."
             doing = step_words(error, step=teller.step + 1)
             raise out_of_memory(
-                error, shortage, doing=doing, kept=kept, plan=self.plan, bucket=self._bucket()
+                error, shortage, doing=doing, kept=_kept_words(teller), plan=self.plan, bucket=self._bucket()
             ) from None
         return Done(step=teller.step, lora=teller.saved_path, seconds=time.perf_counter() - start_s)
 
@@ -146,6 +151,7 @@ class Training:
             write_prompts=self._write_prompts,
             profile=profile,
             family=self.family,
+            files=self.files,
         )
 
     def _write_prompts(self, prompts: tuple[str, ...]) -> Path:
@@ -233,6 +239,11 @@ _BESIDE_THE_CHAIN = {"noise_refiner", "context_refiner", "text_transformer_block
 def chain_of(family: Family) -> tuple[Blocks, ...]:
     """The lists of blocks through which one tensor passes from the first to the last: those that can be split."""
     return tuple(blocks for blocks in family.blocks if blocks.name not in _BESIDE_THE_CHAIN)
+
+
+def _kept_words(teller: Teller) -> str:
+    """What of a run is saved that ends within a step."""
+    return f"The LoRA of step {teller.saved_step} is saved." if teller.saved_path else "Nothing was saved yet."
 
 
 def _let_go() -> None:

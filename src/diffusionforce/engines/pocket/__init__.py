@@ -9,7 +9,7 @@ It has what the large models have, so that the whole product can be used, tested
 - `dataset`, `preparation`, `batches`: from a folder to batches.
 - `division`, `devices`, `paging`, `microbatches`: where the blocks lie, and how a step runs over several devices.
 - `subjects`, `tracing`: what a run would do, for its forecast.
-- `beginning`, `schedule`, `stepper`, `health`, `results`, `training`: the run.
+- `beginning`, `schedule`, `stepper`, `results`, `training`: the run.
 - `progress`, `resuming`: what a checkpoint holds, and a run that goes on from it.
 
 `training.PocketEngine` is the way in. Importing this package loads nothing; its modules load torch.

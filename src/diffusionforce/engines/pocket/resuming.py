@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from diffusionforce.engines.pocket.health import HealthWatch
+from diffusionforce.engines.health import HealthWatch
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.preparation import Materials
 from diffusionforce.engines.pocket.progress import Measured, Progress, ProgressNotes

@@ -4,9 +4,11 @@ import math
 from collections import deque
 from statistics import median
 
+from diffusionforce.engines.health import UsualRates
 from diffusionforce.job import Profile
 from diffusionforce.job.profile import TrainingSettings
 
+RATES = UsualRates(model="Pocket", usual=3e-3, lowest=1e-5, highest=3e-2)
 _REMEMBERED_STEPS = 20
 
 

@@ -9,17 +9,16 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from diffusionforce.engines.health import broken_down
 from diffusionforce.engines.pocket.batches import BatchOrder
-from diffusionforce.engines.pocket.health import likely_causes, named
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import DeviceWork, Piece, PieceRunner
 from diffusionforce.engines.pocket.model import PocketTransformer
 from diffusionforce.engines.pocket.objective import draw_sigmas, flow_loss
 from diffusionforce.engines.pocket.precision import Precision
 from diffusionforce.engines.pocket.preparation import Materials
-from diffusionforce.engines.pocket.schedule import learning_rate
+from diffusionforce.engines.pocket.schedule import RATES, learning_rate
 from diffusionforce.engines.pocket.text import TextFeatures
-from diffusionforce.errors import DivergedError
 from diffusionforce.job import Profile
 from diffusionforce.job.profile import TrainingSettings
 from diffusionforce.pipeline.portions import Portions
@@ -225,12 +224,7 @@ class Stepper:
             if self._weights_stay_finite(rate):
                 return
             what = f"weights of the LoRA, now up to {self._most_weight:.3g}, would become infinite"
-        causes = likely_causes(self._profile, step=step, rate=rate)
-        raise DivergedError(
-            f"The training broke down at step {step}: {what}.",
-            hint=f"Likely: {'; '.join(causes)}.\nThe pictures of that step: {named(self._dealt_files())}.",
-            detail=f"learning rate {rate:g}, training.learning_rate {self._settings.learning_rate:g}",
-        )
+        raise broken_down(self._profile, what=what, step=step, rate=rate, rates=RATES, files=self._dealt_files())
 
     def _weights_stay_finite(self, rate: float) -> bool:
         """Whether every weight is a number after a step; they are looked at only when they may have grown so far."""

@@ -14,12 +14,12 @@ import torch
 from diffusionforce.datasets.intakes import SMALLEST_SET_TO_SPLIT
 from diffusionforce.engines.autopsy import out_of_memory, phase_of, skipped_samples, step_words
 from diffusionforce.engines.contract import Controls, Datasets, Lack, Output, Report
+from diffusionforce.engines.health import HealthWatch, about_learning_rate, with_kept
 from diffusionforce.engines.limits import enforce
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.beginning import attach_lora, check_job, place_model
 from diffusionforce.engines.pocket.devices import Meters
 from diffusionforce.engines.pocket.files import weights_path
-from diffusionforce.engines.pocket.health import HealthWatch, about_learning_rate
 from diffusionforce.engines.pocket.lora import Lora
 from diffusionforce.engines.pocket.microbatches import PieceRunner, piece_runner
 from diffusionforce.engines.pocket.model import PocketTransformer
@@ -30,7 +30,7 @@ from diffusionforce.engines.pocket.preparation import Materials, prepare
 from diffusionforce.engines.pocket.progress import Measured, Progress, read_progress
 from diffusionforce.engines.pocket.results import CheckpointKeeper, SampleMaker
 from diffusionforce.engines.pocket.resuming import capture, restore
-from diffusionforce.engines.pocket.schedule import TimeLeft, steps_with_samples
+from diffusionforce.engines.pocket.schedule import RATES, TimeLeft, steps_with_samples
 from diffusionforce.engines.pocket.stepper import Stepper, StepResult
 from diffusionforce.engines.pocket.text import TextEncoder
 from diffusionforce.engines.pocket.weights import load_base
@@ -136,7 +136,7 @@ class _Run:
         self._announce(Preparing(stage="model", done=0, total=1))
         base = load_base(weights_path(self._job))
         self._encoder = base.text_encoder
-        warning = about_learning_rate(self._job.profile)
+        warning = about_learning_rate(self._job.profile, rates=RATES)
         if warning is not None:
             self._report(warning)
         before = read_progress(self._job.resume) if self._job.resume is not None else None
@@ -165,13 +165,7 @@ class _Run:
         """Keep the last good state, and say so."""
         if self._step > self._saved_step:
             self._save()
-        go_on = f"\nGo on from it with other settings, or begin anew: {self._saved_path}." if self._saved_path else ""
-        return DivergedError(
-            error.sentence,
-            hint=f"{error.hint}\n{self._kept_words()}{go_on}",
-            detail=error.detail,
-            changes=error.changes,
-        )
+        return with_kept(error, kept=self._kept_words(), path=self._saved_path)
 
     def _kept_words(self) -> str:
         if self._saved_step:

@@ -44,13 +44,16 @@ class Listener(Protocol):
         """Forward or backward failed; whether they are to be run again, now that there is room for them."""
         ...
 
-    def on_bad_number(self, what: Literal["loss", "gradient"], value: float, *, learning_rate: float) -> NoReturn:
+    def on_bad_number(
+        self, what: Literal["loss", "gradient"], value: float, *, learning_rate: float, files: Sequence[str]
+    ) -> NoReturn:
         """A step came to what is no number, before it changed anything.
 
         Args:
             what: What is none.
             value: Infinite, or not a number.
             learning_rate: Of the step.
+            files: Prepared files of its pictures; empty where nobody knows them.
 
         Raises:
             DivergedError: Always.
@@ -87,13 +90,15 @@ class StepReport:
     learning_rate: float
     """That it was taken with."""
     grad_norm: float | None
-    """Norm of all gradients together before clipping; None where nothing is clipped."""
+    """Norm of all gradients together before clipping; None where nobody measured it."""
     seconds: float
     """From the end of the step before; without samples and saves in between."""
     timeline: Timeline | None
     """What each device did; None where nobody noted it."""
     locked_bytes: int = 0
     """RAM that is locked for blocks."""
+    files: tuple[str, ...] = ()
+    """Prepared files of its pictures; empty where nobody knows them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from diffusionforce.hooks.environment import EnvironmentHook
 from diffusionforce.hooks.hook import Hook
 from diffusionforce.hooks.musubi import (
     autoencoder,
+    batch_names,
     block_placement,
     block_routing,
     direct_loading,
@@ -35,6 +36,7 @@ from diffusionforce.hooks.seam import Seam, composed
 
 _ALWAYS: tuple[Seam, ...] = (
     events.HOOK,
+    batch_names.HOOK,
     requests.HOOK,
     resume.HOOK,
     keeping.HOOK,

@@ -5,15 +5,20 @@ import math
 import shutil
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NoReturn
+
+import torch
 
 from diffusionforce.hooks.musubi.assignment import SampleReport, StepReport
+from diffusionforce.hooks.musubi.batch_names import FILES
 from diffusionforce.hooks.musubi.microbatches import STEP_LOSS
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 from diffusionforce.pipeline.aside import SampleRoom
 from diffusionforce.pipeline.schedule.simulation import Timeline
 
+_NETWORK, _BATCH = 1, 2
+"""Where they are among the arguments of `process_batch` after the first two."""
 _MAKING = ".making"
 """Folder in the samples' folder for what is being written."""
 
@@ -24,6 +29,8 @@ class Events(EngineTrainer):
     def __init__(self) -> None:
         super().__init__()
         self._losses: list[float] = []
+        self._files: list[str] = []
+        """Of the pictures of this step."""
         self._step_loss: float | None = None
         self._grad_norm: float | None = None
         self._learning_rate = 0.0
@@ -40,11 +47,8 @@ class Events(EngineTrainer):
         clip = accelerator.clip_grad_norm_
 
         def clip_and_note(*clip_args: Any, **clip_kwargs: Any) -> Any:
-            self._grad_norm = norm = clip(*clip_args, **clip_kwargs)
-            # A gradient scaler looks by itself, and passes over such a step.
-            if accelerator.scaler is None and not math.isfinite(norm):
-                self.keep_finished(args, accelerator)
-                self.assignment.listener.on_bad_number("gradient", float(norm), learning_rate=self._learning_rate)
+            norm = clip(*clip_args, **clip_kwargs)
+            self._take_in_norm(norm, args, accelerator)
             return norm
 
         accelerator.clip_grad_norm_ = clip_and_note
@@ -54,17 +58,44 @@ class Events(EngineTrainer):
         """Run it, and note its loss and the rate that the step will be taken with.
 
         Raises:
-            DivergedError: The loss is no number. The LoRA is still as the step before left it.
+            DivergedError: The loss is no number, or a gradient that nobody clips. The LoRA is still as the step before
+                left it.
         """
         # The scheduler moves on before the trainer says that a step was taken.
         self._learning_rate = float(self._optimizer.param_groups[0]["lr"])
+        self._files += rest[_BATCH].get(FILES, ())
         loss, metrics = super().process_batch(args, accelerator, *rest, **named)
         value = loss.detach().item()
         if not math.isfinite(value):
-            self.assignment.listener.on_bad_number("loss", value, learning_rate=self._learning_rate)
+            self._refuse("loss", value)
         self._losses.append(value)
         self._step_loss = metrics.get(STEP_LOSS)
+        if args.max_grad_norm == 0 and accelerator.sync_gradients and accelerator.scaler is None:
+            # Whoever ran the batch ran its backward pass as well: hook 2 or 7.
+            given = accelerator.unwrap_model(rest[_NETWORK]).get_trainable_params()
+            gradients = [parameter.grad for parameter in given if parameter.grad is not None]
+            self._take_in_norm(torch.nn.utils.get_total_norm(gradients), args, accelerator)
         return loss, metrics
+
+    def _take_in_norm(self, norm: Any, args: Any, accelerator: Any) -> None:
+        """Note the norm of a step's gradients.
+
+        Raises:
+            DivergedError: It is no number, and no gradient scaler is there, which looks by itself and passes over such
+                a step. What was finished is saved.
+        """
+        self._grad_norm = norm
+        if accelerator.scaler is None and not math.isfinite(norm):
+            self.keep_finished(args, accelerator)
+            self._refuse("gradient", float(norm))
+
+    def _refuse(self, what: Literal["loss", "gradient"], value: float) -> NoReturn:
+        """End the run by a bad number.
+
+        Raises:
+            DivergedError: Always.
+        """
+        self.assignment.listener.on_bad_number(what, value, learning_rate=self._learning_rate, files=tuple(self._files))
 
     def on_post_optimizer_step(
         self, args: Any, accelerator: Any, network: Any, transformer: Any, sync_gradients: bool, global_step: int
@@ -83,8 +114,10 @@ class Events(EngineTrainer):
             seconds=now_s - self._mark_s,
             timeline=self.timeline(),
             locked_bytes=self.locked_bytes(),
+            files=tuple(self._files),
         )
         self._losses.clear()
+        self._files.clear()
         self._mark_s = now_s
         self.assignment.listener.on_step(global_step + 1, num_steps=args.max_train_steps, report=report)
 

@@ -284,7 +284,7 @@ def test_the_description_names_its_folders_as_they_are(root: Path, name: str, mo
     monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(root.parent / name))
     made = preparation(root)
     monkeypatch.setattr(Preparation, "_run", lambda self, stage, arguments, num: None)
-    config = made.run()
+    config = made.run().config
     content = config.read_bytes()
     assert not content.startswith(b"\xef\xbb\xbf")
     (dataset,) = tomllib.loads(content.decode())["datasets"]

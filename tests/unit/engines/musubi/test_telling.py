@@ -9,9 +9,10 @@ from tests.support.jobs import small_job
 from tests.support.pocket_runs import FakeControls
 
 from diffusionforce.engines import pressure
+from diffusionforce.engines.health import about_learning_rate
 from diffusionforce.engines.musubi import telling
 from diffusionforce.engines.musubi.families import find_family
-from diffusionforce.engines.musubi.health import about_learning_rate
+from diffusionforce.engines.musubi.rates import usual_rates
 from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.errors import DivergedError, WeightsError
 from diffusionforce.hooks.musubi.assignment import StepReport
@@ -40,6 +41,7 @@ def teller(folder: RunFolder, **settings: int) -> Teller:
             origin="test",
         ),
         family=find_family("wan2.1-t2v-14b"),
+        files={"/data/0/00007": "fox.png"},
     )
 
 
@@ -87,9 +89,20 @@ def test_a_lora_of_numbers_that_are_none_ends_the_run_and_those_before_stay(fold
     assert (told.saved_step, told.saved_path) == (10, "checkpoints/fox-step00000010.safetensors")
 
 
-def step_report(*, locked_bytes: int = 0, loss: float = 1.0, grad_norm: float | None = None) -> StepReport:
+PREPARED = ("/data/0/cache/00007_0064x0064_wan.safetensors",)
+
+
+def step_report(
+    *, locked_bytes: int = 0, loss: float = 1.0, grad_norm: float | None = None, files: tuple[str, ...] = ()
+) -> StepReport:
     return StepReport(
-        loss=loss, learning_rate=1e-4, grad_norm=grad_norm, seconds=1.0, timeline=None, locked_bytes=locked_bytes
+        loss=loss,
+        learning_rate=1e-4,
+        grad_norm=grad_norm,
+        seconds=1.0,
+        timeline=None,
+        locked_bytes=locked_bytes,
+        files=files,
     )
 
 
@@ -119,9 +132,10 @@ def test_a_number_that_is_none_names_the_likely_cause(folder: RunFolder) -> None
     told._profile = changed(told._profile, {"training.learning_rate": 0.5}, origin="test")
     told.on_step(6, num_steps=60, report=step_report())
     with pytest.raises(DivergedError, match=r"broke down at step 7: the loss is nan\.") as caught:
-        told.on_bad_number("loss", float("nan"), learning_rate=3e-3)
-    assert caught.value.hint.startswith("Likely: training.learning_rate is 0.5: try 0.0002.")
-    assert "The LoRA of the last good step is saved" in caught.value.hint
+        told.on_bad_number("loss", float("nan"), learning_rate=0.5, files=PREPARED)
+    assert caught.value.hint == (
+        "Likely: training.learning_rate is 0.5: try 0.0002.\nThe pictures of that step: fox.png."
+    )
 
 
 def test_a_loss_that_leaps_and_a_lora_without_gradient_are_warned_about(folder: RunFolder) -> None:
@@ -129,11 +143,14 @@ def test_a_loss_that_leaps_and_a_lora_without_gradient_are_warned_about(folder: 
     told = teller(folder)
     told._report = lambda message: warned.append(message) if isinstance(message, Warn) else None
     for step in range(1, 31):
-        told.on_step(step, num_steps=60, report=step_report(loss=9.0 if step > 26 else 1.0, grad_norm=1.0))
+        told.on_step(
+            step, num_steps=60, report=step_report(loss=9.0 if step > 26 else 1.0, grad_norm=1.0, files=PREPARED)
+        )
     for step in range(31, 37):
         told.on_step(step, num_steps=60, report=step_report(loss=1.0, grad_norm=0.0))
     leapt, dead = warned
-    assert leapt.sentence == "The loss leapt to 9 by step 29, from about 1." and "pictures" not in leapt.hint
+    assert leapt.sentence == "The loss leapt to 9 by step 29, from about 1."
+    assert leapt.hint.endswith("The pictures of that step: fox.png.")
     assert dead.sentence == "The LoRA learns nothing: no gradient has reached it for 5 steps."
 
 
@@ -141,11 +158,12 @@ def test_a_loss_that_leaps_and_a_lora_without_gradient_are_warned_about(folder: 
 def test_a_learning_rate_far_from_what_works_is_warned_about(rate: float, words: str) -> None:
     changes = {"training.learning_rate": rate, "model.engine": "musubi"}
     profile = changed(read_profile(builtin_profiles()["pocket-demo"]), changes, origin="test")
-    warning = about_learning_rate(profile, family=find_family("wan2.1-t2v-14b"))
+    family = find_family("wan2.1-t2v-14b")
+    warning = about_learning_rate(profile, rates=usual_rates(profile, family=family))
     assert (warning is None) == (not words)
     assert warning is None or words in warning.sentence
     own = changed(profile, {"advanced.optimizer_type": "Prodigy"}, origin="test")
-    assert about_learning_rate(own, family=find_family("wan2.1-t2v-14b")) is None
+    assert usual_rates(own, family=family) is None and about_learning_rate(own, rates=None) is None
 
 
 def test_a_step_is_taken_again_only_where_one_has_fitted(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

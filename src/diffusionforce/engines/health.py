@@ -1,17 +1,17 @@
 """Signs that a training goes wrong, told while something can be done about it.
 
-A loss that leaps, a LoRA that no gradient reaches, a learning rate that no LoRA of this model survives: each ends in a
+A loss that leaps, a LoRA that no gradient reaches, a learning rate that no LoRA of the model survives: each ends in a
 file that does nothing or draws noise, hours later.
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from diffusionforce.errors import DivergedError
 from diffusionforce.job import Profile
 from diffusionforce.wire import Warn
 
-USUAL_RATES = (1e-5, 3e-2)
-"""Learning rates with which LoRAs of this model learn something and survive it."""
 _DECAY = 0.95
 _SPIKE = 4.0
 """Times the average that a loss must reach to be a leap; single losses vary by a factor of two."""
@@ -20,39 +20,89 @@ _STEPS_TO_LEAP = 3
 _STEPS_TO_KNOW = 20
 _STEPS_BETWEEN_WARNINGS = 50
 _STEPS_WITHOUT_GRADIENT = 5
+_EARLY_STEPS = 20
 
 
-def about_learning_rate(profile: Profile) -> Warn | None:
-    """A warning if the learning rate is far from what works."""
-    rate, (lowest, highest) = profile.training.learning_rate, USUAL_RATES
-    if lowest <= rate <= highest:
-        return None
-    ends_in = "breaks a LoRA within a few steps" if rate > highest else "changes next to nothing"
-    return Warn(
-        sentence=f"training.learning_rate is {rate:g}, which {ends_in}.",
-        hint=f"The pocket model learns with {lowest:g} to {highest:g}; 0.003 suits most.",
-    )
+@dataclass(frozen=True, kw_only=True)
+class UsualRates:
+    """Learning rates by which LoRAs of a model learn something and survive it."""
+
+    model: str
+    """Its name for people."""
+    usual: float
+    """What suits most."""
+    lowest: float
+    highest: float
 
 
-def likely_causes(profile: Profile, *, step: int, rate: float) -> list[str]:
-    """What may have made a number infinite, the likeliest first.
+def about_learning_rate(profile: Profile, *, rates: UsualRates | None) -> Warn | None:
+    """A warning if the learning rate is far from what works.
 
     Args:
         profile: The settings.
+        rates: What works; None where nobody knows.
+    """
+    rate = profile.training.learning_rate
+    if rates is None or rates.lowest <= rate <= rates.highest:
+        return None
+    ends_in = "breaks a LoRA within a few steps" if rate > rates.highest else "changes next to nothing"
+    return Warn(
+        sentence=f"training.learning_rate is {rate:g}, which {ends_in}.",
+        hint=f"Most LoRAs of {rates.model} are trained with about {rates.usual:g}.",
+    )
+
+
+def broken_down(
+    profile: Profile, *, what: str, step: int, rate: float, rates: UsualRates | None, files: Sequence[str]
+) -> DivergedError:
+    """The end of a run by a number that is none, before it changed anything.
+
+    Args:
+        profile: The settings.
+        what: What is none, for example `the loss is nan`.
         step: The step that it happened in.
         rate: Its learning rate.
+        rates: Learning rates that work; None where nobody knows.
+        files: Its pictures; empty where nobody knows them.
     """
+    lines = [f"Likely: {'; '.join(likely_causes(profile, step=step, rate=rate, rates=rates))}."]
+    lines += [f"The pictures of that step: {named(files)}."] if files else []
+    return DivergedError(
+        f"The training broke down at step {step}: {what}.",
+        hint="\n".join(lines),
+        detail=f"learning rate {rate:g}, training.learning_rate {profile.training.learning_rate:g}",
+    )
+
+
+def with_kept(error: DivergedError, *, kept: str, path: str) -> DivergedError:
+    """The end of a run that broke down, with what there is of it.
+
+    Args:
+        error: What ended it.
+        kept: What is saved, in a sentence.
+        path: The last LoRA file; empty where there is none.
+    """
+    lines = [error.hint, kept]
+    lines += [f"Go on from it with other settings, or begin anew: {path}."] if path else []
+    return DivergedError(error.sentence, hint="\n".join(lines), detail=error.detail, changes=error.changes)
+
+
+def likely_causes(profile: Profile, *, step: int, rate: float, rates: UsualRates | None) -> list[str]:
+    """What may have made a number infinite, the likeliest first; the arguments are those of `broken_down`."""
     training, lora = profile.training, profile.lora
     causes: list[str] = []
-    if rate > USUAL_RATES[1]:
-        causes.append(f"training.learning_rate is {training.learning_rate:g}: try 0.003")
+    is_fast = rates is not None and rate > rates.highest
+    if rates is not None and is_fast:
+        causes.append(f"training.learning_rate is {training.learning_rate:g}: try {rates.usual:g}")
     if training.max_grad_norm == 0:
         causes.append("gradients are not clipped: set training.max_grad_norm to 1")
     if lora.alpha > 8 * lora.rank:
         causes.append(f"lora.alpha is {lora.alpha / lora.rank:g} times lora.rank: set both to the same")
-    if step <= 20 and not training.warmup_steps:
+    if step <= _EARLY_STEPS and not training.warmup_steps:
         causes.append("there is no warm-up: set training.warmup_steps to 10 or more")
-    return causes or ["one of these pictures or captions is damaged, or the learning rate is a little too high"]
+    if not is_fast:
+        causes.append("one of these pictures or captions is damaged, or the learning rate is a little too high")
+    return causes
 
 
 def named(files: Sequence[str], *, most: int = 4) -> str:

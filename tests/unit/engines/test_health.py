@@ -10,7 +10,8 @@ from tests.support.jobs import small_job
 from tests.support.pocket_runs import Run
 from tests.support.small_pocket import eventful_job
 
-from diffusionforce.engines.pocket.health import HealthWatch, about_learning_rate, likely_causes, named
+from diffusionforce.engines.health import HealthWatch, about_learning_rate, likely_causes, named
+from diffusionforce.engines.pocket.schedule import RATES
 from diffusionforce.engines.pocket.stepper import Stepper
 from diffusionforce.errors import DivergedError
 from diffusionforce.job import builtin_profiles, read_profile
@@ -74,7 +75,7 @@ def test_a_dead_lora_is_told_in_a_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("rate", "words"), [(1e3, "breaks a LoRA"), (1e-9, "changes next to nothing"), (0.003, "")])
 def test_a_learning_rate_far_from_what_works_is_told_before_the_start(tmp_path: Path, rate: float, words: str) -> None:
-    warning = about_learning_rate(small_job(tmp_path, training__learning_rate=rate).profile)
+    warning = about_learning_rate(small_job(tmp_path, training__learning_rate=rate).profile, rates=RATES)
     assert (warning is None) == (words == "")
     assert warning is None or (words in warning.sentence and f"{rate:g}" in warning.sentence)
 
@@ -82,14 +83,14 @@ def test_a_learning_rate_far_from_what_works_is_told_before_the_start(tmp_path: 
 def test_no_built_in_profile_is_warned_about() -> None:
     profiles = [read_profile(path) for path in builtin_profiles().values()]
     pocket = [profile for profile in profiles if profile.model.engine == "pocket"]
-    assert pocket and not any(about_learning_rate(profile) for profile in pocket)
+    assert pocket and not any(about_learning_rate(profile, rates=RATES) for profile in pocket)
 
 
 def test_causes_are_those_that_the_settings_speak_for(tmp_path: Path) -> None:
     plain = small_job(tmp_path / "a", training__warmup_steps=1).profile
-    assert "damaged" in likely_causes(plain, step=50, rate=0.003)[0]
+    assert "damaged" in likely_causes(plain, step=50, rate=0.003, rates=RATES)[0]
     odd = small_job(tmp_path / "b", training__max_grad_norm=0, lora__alpha=1000, training__learning_rate=5).profile
-    found = "; ".join(likely_causes(odd, step=3, rate=5))
+    found = "; ".join(likely_causes(odd, step=3, rate=5, rates=RATES))
     for words in ("training.learning_rate is 5", "not clipped", "lora.alpha is 62.5 times", "no warm-up"):
         assert words in found
 

@@ -4,6 +4,7 @@ Decoders hand over what is stored: sideways pictures with a note to turn them, t
 ones. A model trained on those learns the storage format. Everything here is done once, before training.
 """
 
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,11 @@ Image.MAX_IMAGE_PIXELS = None
 BACKGROUND = (255, 255, 255)
 # Orientations of the EXIF standard from this one on lie on their side.
 FIRST_SIDEWAYS = 5
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_CHUNK_BYTES = 12
+"""Of a part of a PNG beside its content: length, kind and check sum."""
+_PNG_NOTES = {b"eXIf", b"tEXt", b"zTXt", b"iTXt"}
+"""Parts that may say which way up a picture is."""
 
 _Result = TypeVar("_Result")
 
@@ -71,7 +77,7 @@ def upright_size_px(path: Path) -> tuple[int, int]:
     Raises:
         DatasetError: The file is empty, no picture, or larger than `MAX_PIXELS`.
     """
-    return _opened(path, _upright_size)
+    return _opened(path, lambda picture: _upright_size(picture, path))
 
 
 def _opened(path: Path, read: Callable[[Image.Image], _Result]) -> _Result:
@@ -101,10 +107,32 @@ def _decoded(picture: Image.Image) -> Image.Image:
     return _rgb(ImageOps.exif_transpose(picture))
 
 
-def _upright_size(picture: Image.Image) -> tuple[int, int]:
+def _upright_size(picture: Image.Image, path: Path) -> tuple[int, int]:
     width, height = picture.size
-    is_sideways = picture.getexif().get(ExifTags.Base.Orientation, 1) >= FIRST_SIDEWAYS
+    # Pillow decodes all of a PNG to be told of notes behind its pixels, which hardly any has.
+    notes = Image.Image.getexif(picture) if _tells_all_ahead(picture, path) else picture.getexif()
+    is_sideways = notes.get(ExifTags.Base.Orientation, 1) >= FIRST_SIDEWAYS
     return (height, width) if is_sideways else (width, height)
+
+
+def _tells_all_ahead(picture: Image.Image, path: Path) -> bool:
+    """Tell whether a PNG is whole, as far as the lengths of its parts tell, and has no notes behind its pixels."""
+    if picture.format != "PNG":
+        return False
+    has_pixels = False
+    with path.open("rb") as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        place = len(_PNG_SIGNATURE)
+        while place + _PNG_CHUNK_BYTES <= size_bytes:
+            file.seek(place)
+            length, kind = struct.unpack(">I4s", file.read(8))
+            if kind == b"IEND":
+                return has_pixels
+            if has_pixels and kind in _PNG_NOTES:
+                return False
+            has_pixels = has_pixels or kind == b"IDAT"
+            place += _PNG_CHUNK_BYTES + length
+    return False
 
 
 def _rgb(picture: Image.Image) -> Image.Image:

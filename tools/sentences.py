@@ -153,6 +153,7 @@ FROM_THE_CHILD = (
     "environment/installed.py",
     "environment/plan.py",
     "environment/verification.py",
+    "hooks/musubi/plain_states.py",
     "rig/findings.py",
     "rig/speeds.py",
     "runs/deleting.py",

@@ -50,3 +50,29 @@ def test_a_learning_rate_that_no_lora_survives_stops_at_the_first_bad_number(fou
     assert refused["hint"].startswith("Likely: training.learning_rate is 1000: try 0.0002;")
     step = int(refused["sentence"].split("step ")[1].split(":")[0])
     assert refused["records"] == [f"step {step - 1}", f"checkpoint {step - 1}"]
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("optimiser", "optimizer.bin holds more than numbers, and could run a program"),
+        ("optimiser, bare", "optimizer.bin is damaged"),
+        ("schedule", "scheduler.bin holds more than numbers, and could run a program"),
+        ("random numbers", "random_states_0.pkl holds more than numbers, and could run a program"),
+        ("random numbers, bare", "random_states_0.pkl is damaged"),
+        ("no random numbers", "random_states_0.pkl is damaged"),
+        ("order of pictures", "no run of this program writes sampler.bin"),
+        ("scale", "scaler.pt holds more than numbers, and could run a program"),
+        ("something of its own", "no run of this program writes custom_checkpoint_0.pkl"),
+        ("LoRA", "is of a LoRA of another rank, or of another model"),
+        ("LoRA as a pickle", "it lacks model.safetensors"),
+        ("notes", "is no state that a run can go on from"),
+        ("another rank", "is of a LoRA of another rank, or of another model"),
+    ],
+)
+def test_a_state_of_a_stranger_is_refused_before_any_of_it_runs(found: Any, state: str, why: str) -> None:
+    # Symptoms: of evil random numbers nothing was said, and the run went on with others; the rest was a traceback.
+    strange = found["strange states"][state]
+    assert strange["goes_on"] == "", "its checksums are right, as anybody can make them"
+    assert strange["kind"] == "RunFolderError" and why in strange["sentence"]
+    assert not strange["harmed"]

@@ -5,9 +5,10 @@
 prints one JSON object.
 """
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -22,6 +23,7 @@ from tests.support.musubi_engine_runs import (
     main,
     preparation,
 )
+from tests.support.strange_states import Evil, evil_pickle, seal
 
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.errors import UserError
@@ -43,6 +45,7 @@ def run_all(folder: Path) -> dict[str, Any]:
         },
         "poisoned": poisoned(runs, folder),
         "far too fast": far_too_fast(runs),
+        "strange states": strange_states(runs, folder),
     }
 
 
@@ -130,6 +133,54 @@ def far_too_fast(runs: Runs) -> dict[str, Any]:
     finally:
         runs.job = usual
     return {**found, "records": kinds(wishes)[-2:]}
+
+
+def strange_states(runs: Runs, folder: Path) -> dict[str, Any]:
+    """Runs that go on from states of somebody else, whose checksums are right."""
+    _, places = runs.train(Wishes(stop_at=2))
+    (state,) = places.checkpoints_dir.glob("*-state")
+    marker = folder / "a stranger was here"
+    answer = {}
+    for name, replaced in STRANGE.items():
+        strange = folder / "strange" / name.replace(" ", "-") / state.name
+        shutil.copytree(state, strange)
+        for file, content in replaced.items():
+            write_strange(strange / file, content, marker)
+        seal(strange)
+        found = {"goes_on": goes_on(runs.job, strange, num_steps=NUM_STEPS)}
+        found |= refusal(lambda strange=strange: runs.train(Wishes(), resume=str(strange)))
+        answer[name] = {**found, "harmed": marker.exists()}
+    rank = refusal(lambda: runs.train(Wishes(), resume=str(state), network_dim=2))
+    return answer | {"another rank": {**rank, "goes_on": "", "harmed": False}}
+
+
+Content = Literal["evil", "evil, zipped", "numbers", "text", "gone"]
+STRANGE: dict[str, dict[str, Content]] = {
+    "optimiser": {"optimizer.bin": "evil, zipped"},
+    "optimiser, bare": {"optimizer.bin": "evil"},
+    "schedule": {"scheduler.bin": "evil, zipped"},
+    "random numbers": {"random_states_0.pkl": "evil, zipped"},
+    "random numbers, bare": {"random_states_0.pkl": "evil"},
+    "no random numbers": {"random_states_0.pkl": "numbers"},
+    "order of pictures": {"sampler.bin": "evil, zipped"},
+    "scale": {"scaler.pt": "evil, zipped"},
+    "something of its own": {"custom_checkpoint_0.pkl": "evil, zipped"},
+    "LoRA": {"model.safetensors": "evil"},
+    "LoRA as a pickle": {"model.safetensors": "gone", "pytorch_model.bin": "evil, zipped"},
+    "notes": {"diffusionforce.json": "text"},
+}
+
+
+def write_strange(path: Path, content: Content, marker: Path) -> None:
+    """Write a file of a stranger in the place of ours."""
+    if content == "gone":
+        path.unlink()
+    elif content == "evil":
+        path.write_bytes(evil_pickle(marker))
+    elif content == "text":
+        path.write_text(path.read_text(encoding="utf-8").replace("MT19937", "MT19938"), encoding="utf-8")
+    else:
+        torch.save({"state": Evil(marker) if content == "evil, zipped" else torch.zeros(2)}, path)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 Python writes bytecode beside the source it loads and believes what it finds there. The engine's folder is to stay as it
 was verified, so bytecode goes to a folder of its own, for this process and for its children, and none is read from the
 engine's.
+
+Some of the engine's files are read as pickles, which are programs. PyTorch reads them as numbers only, unless somebody
+asks for the other way: nobody can, from here on.
 """
 
 import os
@@ -38,6 +41,8 @@ def open_engine(pin: Pin | None = None) -> Path:
     cache = str(data_dir() / "engines" / "bytecode")
     sys.pycache_prefix = cache
     os.environ["PYTHONPYCACHEPREFIX"] = cache
+    os.environ.pop("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", None)
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
     if str(source) not in sys.path:
         sys.path.insert(0, str(source))
     return source

@@ -1,13 +1,14 @@
 """What is noted beside a saved state of the engine, to go on from it exactly."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from diffusionforce.errors import RunFolderError
 
@@ -36,11 +37,27 @@ class HostNumbers:
 
     def restore(self) -> None:
         """Set the generators to them."""
-        torch.set_rng_state(torch.tensor(self.torch_state, dtype=torch.uint8))
+        self._give(torch.set_rng_state, random.setstate, np.random.set_state)
+
+    def require_whole(self) -> None:
+        """Refuse states that no generator can be set to.
+
+        Raises:
+            ValueError: They are such.
+        """
+        try:
+            self._give(torch.Generator().set_state, random.Random().setstate, np.random.RandomState().set_state)
+        except (RuntimeError, TypeError, OverflowError) as error:
+            raise ValueError(f"no states of random numbers: {error}") from error
+
+    def _give(
+        self, to_torch: Callable[[Any], Any], to_python: Callable[[Any], Any], to_numpy: Callable[[Any], Any]
+    ) -> None:
+        to_torch(torch.tensor(self.torch_state, dtype=torch.uint8))
         version, words, gauss = self.python_state
-        random.setstate((version, tuple(words), gauss))
+        to_python((version, tuple(words), gauss))
         kind, keys, *rest = self.numpy_state
-        np.random.set_state((kind, np.array(keys, dtype=np.uint32), *rest))
+        to_numpy((kind, np.array(keys, dtype=np.uint32), *rest))
 
 
 class RunNotes(BaseModel):
@@ -55,6 +72,12 @@ class RunNotes(BaseModel):
     accumulation: int
     """Batches of a step."""
     epoch_start: HostNumbers
+
+    @field_validator("epoch_start")
+    @classmethod
+    def _can_be_restored(cls, numbers: HostNumbers) -> HostNumbers:
+        numbers.require_whole()
+        return numbers
 
 
 def write_notes(notes: RunNotes, folder: Path) -> None:

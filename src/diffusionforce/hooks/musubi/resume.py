@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from diffusionforce.errors import RunFolderError
 from diffusionforce.hooks.musubi.notes import HostNumbers, RunNotes, read_notes, write_notes
 from diffusionforce.hooks.musubi.numbers import EveryNumber
+from diffusionforce.hooks.musubi.plain_states import require_plain
 from diffusionforce.hooks.musubi.replay import ReplayedLoader, Silenced
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 from diffusionforce.pipeline.recompute.random_numbers import RandomNumbers
+from diffusionforce.pipeline.shortage import shortage_of
 from diffusionforce.runs import new_checkpoint
 
 _QUIET: dict[str, Any] = {
@@ -61,12 +64,22 @@ class Resume(EngineTrainer):
         """Of the state that this run goes on from; None when everything of it was gone through."""
 
     def _register_hooks_and_resume(self, args: Any, accelerator: Any, network: Any) -> None:
-        """Load the state, and the notes beside it."""
-        super()._register_hooks_and_resume(args, accelerator, network)
+        """Load the state, and the notes beside it.
+
+        Raises:
+            RunFolderError: It is damaged, holds more than numbers, or is of another LoRA.
+        """
+        if args.resume:
+            require_plain(Path(args.resume))
+            self._going_on = read_notes(Path(args.resume))
+        try:
+            super()._register_hooks_and_resume(args, accelerator, network)
+        except (RuntimeError, ValueError, KeyError, SafetensorError) as error:
+            if shortage_of(error) is not None:
+                raise
+            raise _of_another_lora(args.resume, error) from error
         accelerator.register_save_state_pre_hook(self._note)
         accelerator.save_state = self._whole(accelerator.save_state)
-        if args.resume:
-            self._going_on = read_notes(Path(args.resume))
 
     def _run_training_loop(self, *args: Any) -> None:
         """Train, having gone through what was done.
@@ -175,6 +188,14 @@ def _require_same(notes: RunNotes, *, num_batches: int, accumulation: int) -> No
             f"step, and this one has {num_batches} and {accumulation}.",
             hint="Go on with the same pictures and the same batch size, or start a new run from the LoRA file.",
         )
+
+
+def _of_another_lora(folder: str, error: Exception) -> RunFolderError:
+    return RunFolderError(
+        f"{folder} is of a LoRA of another rank, or of another model.",
+        hint="Go on with the lora.rank and the model of the run that saved it.",
+        detail=str(error),
+    )
 
 
 def _set(options: Any, values: dict[str, Any]) -> None:

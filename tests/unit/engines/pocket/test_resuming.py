@@ -1,5 +1,6 @@
 """A run that goes on from a checkpoint does what the run that was never stopped did, to the last bit."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 from tests.support.pocket_runs import FakeControls, Run
 from tests.support.small_pocket import eventful_job
+from tests.support.strange_states import evil_pickle, seal
 
 from diffusionforce.engines.pocket.objective import HeldOutLoss
 from diffusionforce.errors import RunFolderError
@@ -70,6 +72,26 @@ def test_from_every_checkpoint_a_run_goes_on_as_if_never_stopped(whole: tuple[Jo
     assert_same_lora(resumed, run)
     for sample in resumed.folder.samples_dir.iterdir():
         assert sample.read_bytes() == (run.folder.samples_dir / sample.name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["state.safetensors", "progress.json", "optimizer.bin", "random_states_0.pkl"])
+def test_a_pickle_in_the_checkpoint_of_a_stranger_is_never_opened(
+    whole: tuple[Job, Run], tmp_path: Path, name: str
+) -> None:
+    job, run = whole
+    marker = tmp_path / "a stranger was here"
+    strange = tmp_path / "strange-state"
+    shutil.copytree(state_of(run.folder, 4), strange)
+    is_ours = (strange / name).exists()
+    (strange / name).write_bytes(evil_pickle(marker))
+    seal(strange)
+    resumed = Run(going_on(job, strange, name=f"strange {name}"), begin=False)
+    if is_ours:
+        with pytest.raises(RunFolderError, match="no checkpoint that this version can read"):
+            resumed.train()
+    else:
+        resumed.train()  # What lies beside is nobody's business.
+    assert not marker.exists()
 
 
 def test_a_run_that_is_stopped_anywhere_goes_on_exactly(whole: tuple[Job, Run]) -> None:

@@ -13,6 +13,7 @@ from tests.support.pocket_runs import FakeControls, Run, tiny_job
 from diffusionforce.datasets import pictures
 from diffusionforce.engines.pocket.lora import load_lora
 from diffusionforce.engines.pocket.preparation import about_trigger
+from diffusionforce.engines.pocket.stepper import Stepper
 from diffusionforce.engines.pocket.training import PocketEngine
 from diffusionforce.engines.pocket.weights import load_base
 from diffusionforce.errors import DeviceError, DivergedError, ProfileError, WeightsError
@@ -195,6 +196,36 @@ def test_the_first_bad_number_ends_the_run_with_the_last_good_lora(
     for path in loras:
         assert all(torch.isfinite(matrix).all() for matrix in load_lora(load_base().transformer, path).parameters())
     assert run.folder.states()[0].step == last
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_gradients_that_are_no_numbers_never_reach_the_lora(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """Whether they are clipped or not, and though the loss is a number."""
+    take = Stepper._take_step
+
+    def spoilt(self: Stepper, step: int) -> Any:
+        run_pieces = self._runner.run
+
+        def run(pieces: Any, **options: Any) -> list[float]:
+            losses = run_pieces(pieces, **options)
+            self._matrices[0].grad = torch.full_like(self._matrices[0], math.inf)
+            return losses
+
+        with monkeypatch.context() as patch:
+            if step == 3:
+                patch.setattr(self._runner, "run", run, raising=False)
+            return take(self, step)
+
+    monkeypatch.setattr(Stepper, "_take_step", spoilt)
+    run = Run(tiny_job(tmp_path, steps=5, training__max_grad_norm=limit), begin=False)
+    with pytest.raises(DivergedError, match=r"broke down at step 3: the loss is 0\.\d+, its gradient inf\.") as caught:
+        run.train()
+    assert "The LoRA of step 2 is saved." in caught.value.hint and run.folder.states()[0].step == 2
+    assert ("gradients are not clipped" in caught.value.hint) == (limit == 0)
+    (path,) = run.folder.checkpoints_dir.glob("*.safetensors")
+    assert all(torch.isfinite(matrix).all() for matrix in load_lora(load_base().transformer, path).parameters())
 
 
 def test_small_datasets_are_not_split_and_larger_ones_are(tmp_path: Path) -> None:

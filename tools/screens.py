@@ -337,7 +337,11 @@ def _history_empty(window: Window, runs: dict[str, Path]) -> None:
 
 
 def _place(key: str) -> Callable[[Window, dict[str, Path]], None]:
-    return lambda window, _runs: window.go(key)
+    def show(window: Window, _runs: dict[str, Path]) -> None:
+        window.go(key)
+        window.place(key)
+
+    return show
 
 
 def _dataset(state: str) -> Callable[[Window, dict[str, Path]], None]:

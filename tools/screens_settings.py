@@ -45,7 +45,7 @@ def _profiles(window: Window, runs: dict[str, Path], forecast: Forecast) -> Prof
     assert isinstance(page, ProfilesPage)
     for _ in range(MAX_LOOKS):
         wait(READ_MS // 10)
-        if page.desk.item(MINE) is not None and page.is_complete:
+        if page.desk.item(MINE) is not None and page.is_filled:
             break
     page.choose(MINE)
     return page
@@ -130,6 +130,13 @@ def _step(at: int, *, run: str = "", wait_ms: int = FORECAST_MS) -> Show:
 
 
 WRONG = {"lora.rank": "64", "training.learning_rate": "0.02", "training.steps": "0", "dataset.width": "1000"}
+
+
+def _keys(window: Window, _runs: dict[str, Path]) -> None:
+    window.go("keys")
+    window.place("keys")
+
+
 SCREENS: dict[str, Show] = {
     "profile": _profile({"lora.rank": "64", "samples.every_steps": "500"}, forecast=forecasts.forecast()),
     "profile-wrong": _profile(WRONG, forecast=forecasts.forecast()),
@@ -142,7 +149,7 @@ SCREENS: dict[str, Show] = {
     "settings": _settings(),
     "settings-end": _settings(at_end=True),
     "settings-german": _settings(code="de"),
-    "keys": lambda window, _runs: window.go("keys"),
+    "keys": _keys,
     "first-rig": _step(0, wait_ms=ASK_MS),
     "first-demo": _step(1),
     "first-demo-live": _step(1, run="live", wait_ms=ASK_MS),

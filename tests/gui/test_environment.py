@@ -180,7 +180,7 @@ def test_the_first_steps_set_it_up_before_the_demo(opened: Make, qtbot: QtBot) -
     steps = window.place("welcome")
     assert isinstance(steps, WelcomePage)
     setup = steps.rig.setup
-    assert setup.isVisible()
+    qtbot.waitUntil(setup.isVisible, timeout=WAIT_MS)
     assert not steps.demo.start.isEnabled()
     qtbot.waitUntil(setup.start.isEnabled, timeout=WAIT_MS)
     click(qtbot, setup.start)
@@ -207,11 +207,12 @@ def test_a_copy_from_source_says_that_it_needs_none(window: Window, qtbot: QtBot
     window.go("settings")
     settings = window.place("settings")
     assert isinstance(settings, SettingsPage)
+    qtbot.waitUntil(settings.updates.manage.isVisible, timeout=WAIT_MS)
     click(qtbot, settings.updates.manage)
     page = window.place("environment")
     assert isinstance(page, EnvironmentPage)
     assert window.places.currentWidget() is page
-    assert page._checkout.isVisible()
+    qtbot.waitUntil(page._checkout.isVisible, timeout=WAIT_MS)
     click(qtbot, page.back)
     assert window.places.currentWidget() is settings
 
@@ -225,6 +226,7 @@ def test_nothing_is_clipped_in_any_state_and_language(
         window = make_window()
         screens_environment.give(window, name)
         window.go("environment")
+        window.place("environment")
         qtbot.wait(150)
         for width, height in SIZES:
             window.resize(width, height)

@@ -36,9 +36,9 @@ def done(window: Window, qtbot: QtBot, tmp_path: Path) -> Window:
     return window
 
 
-def test_an_empty_gallery_says_what_will_appear(window: Window):
+def test_an_empty_gallery_says_what_will_appear(window: Window, qtbot: QtBot):
     window.go("gallery")
-    assert window.gallery._empty.isVisible()
+    qtbot.waitUntil(window.gallery._empty.isVisible, timeout=WAIT_MS)
 
 
 def test_the_grid_grows_with_the_run(window: Window, qtbot: QtBot, tmp_path: Path):
@@ -310,6 +310,7 @@ def test_prompts_are_changed_for_the_next_samples(
     qtbot.waitUntil(lambda: session.model.samples.num_samples > 0, timeout=WAIT_MS)
     window.go("gallery")
     gallery = window.gallery
+    qtbot.waitUntil(gallery.pane.bar.isVisible, timeout=WAIT_MS)
     qtbot.mouseClick(gallery.pane.bar.edit, Qt.MouseButton.LeftButton)
     assert gallery.pane.prompts.prompts == long_job.profile.samples.prompts
     gallery.pane.prompts.editor.setPlainText("")

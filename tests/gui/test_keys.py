@@ -45,9 +45,11 @@ def test_f1_shows_the_keys_and_settings_leads_to_them(window: Window, qtbot: QtB
     qtbot.keyClick(window, Qt.Key.Key_F1)
     page = window.places.currentWidget()
     assert isinstance(page, KeysPage)
+    page.complete()
     qtbot.mouseClick(page.back, Qt.MouseButton.LeftButton)
     settings = window.places.currentWidget()
     assert isinstance(settings, SettingsPage)
+    settings.complete()
     qtbot.mouseClick(settings.keys, Qt.MouseButton.LeftButton)
     assert window.places.currentWidget() is page
     assert window.sidebar.item("settings").isChecked()
@@ -64,8 +66,7 @@ def german() -> Iterator[None]:
 def test_a_title_is_translated_once(window: Window, qtbot: QtBot):
     # Symptom: "Profiles" became "Profile", and that, which is English for one of them, "Profil".
     window.retranslate()
-    window.go("keys")
-    page = window.places.currentWidget()
+    page = window.place("keys")
     assert isinstance(page, KeysPage)
     titles = {card.title.text() for card in page.findChildren(Card)}
     assert {"Profile", "Datensätze", "Überall"} <= titles

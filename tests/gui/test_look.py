@@ -67,7 +67,11 @@ def faults(window: Window) -> Iterator[str]:
 
 
 def show_place(key: str) -> Callable[[Window, Path], None]:
-    return lambda window, _path: window.go(key)
+    def show(window: Window, _path: Path) -> None:
+        window.go(key)
+        window.place(key)
+
+    return show
 
 
 def show_run(end: recorded.End) -> Callable[[Window, Path], None]:
@@ -192,10 +196,10 @@ def show_own_profile(*, edits: dict[str, str]) -> Callable[[Window, Path], None]
         page = window.place("profiles")
         assert isinstance(page, ProfilesPage)
         page.choose(name)
-        wait_for(lambda: page.name == name and page.is_complete)
+        wait_for(lambda: page.name == name and page.is_filled)
         assert page.editor is not None
         page.editor.form.set_folded(False)
-        wait_for(lambda: page.is_complete)
+        wait_for(lambda: page.is_filled)
         for field, text in edits.items():
             page.editor.form.edited.emit(field, text)
 

@@ -52,14 +52,14 @@ def test_edit_a_profile_start_stop_go_on_and_survive_a_kill(
     window.go("profiles")
     page = window.place("profiles")
     assert isinstance(page, ProfilesPage)
-    qtbot.waitUntil(lambda: page.is_complete, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.is_filled, timeout=WAIT_MS)
     editor = page.editor
     assert editor is not None
     page.choose("pocket-demo")
     click(qtbot, editor.duplicate)
     qtbot.waitUntil(lambda: page.name in own_profiles(), timeout=WAIT_MS)
     editor.form.set_folded(False)
-    qtbot.waitUntil(lambda: page.is_complete, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.is_filled, timeout=WAIT_MS)
     for name, text in EDITS.items():
         type_into(page, qtbot, name, text)
     assert page.draft is not None

@@ -34,7 +34,7 @@ def open_page(window: Window, qtbot: QtBot) -> ProfilesPage:
     window.go("profiles")
     page = window.place("profiles")
     assert isinstance(page, ProfilesPage)
-    qtbot.waitUntil(lambda: page.is_complete, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.is_filled, timeout=WAIT_MS)
     return page
 
 
@@ -296,7 +296,7 @@ def test_a_strip_takes_the_height_that_its_sentence_needs(qtbot: QtBot):
 def test_fields_stand_under_each_other_and_what_they_mean_is_whole(page: ProfilesPage, mine: str, qtbot: QtBot):
     # Symptoms: cards of two and of three fields had columns of other widths; cautions ended in "may b…".
     page.choose(mine)
-    qtbot.waitUntil(lambda: page.name == mine and page.is_complete, timeout=30_000)
+    qtbot.waitUntil(lambda: page.name == mine and page.is_filled, timeout=30_000)
     assert page.editor is not None
     form = page.editor.form
     form.edited.emit("training.learning_rate", "0.02")
@@ -322,7 +322,7 @@ def test_a_profile_opens_and_unfolds_without_holding_up_the_window(page: Profile
             page.choose(name)
             qtbot.wait(100)
         page.editor.form.set_folded(False)
-        qtbot.waitUntil(lambda: page.is_complete, timeout=WAIT_MS)
+        qtbot.waitUntil(lambda: page.is_filled, timeout=WAIT_MS)
         qtbot.wait(100)
     turns.tell("profiles opened and unfolded")
     assert max(turns.ms) < LONGEST_TURN_MS

@@ -42,6 +42,7 @@ def test_a_banner_that_came_later_is_visited_where_it_stands(window: Window, qtb
 
 def test_what_is_visited_stands_from_left_to_right_and_from_top_to_bottom(window: Window, qtbot: QtBot):
     window.go("settings")
+    window.place("settings")
     QApplication.processEvents()
     places = [widget.mapTo(window, QPoint(0, widget.height() // 2)) for widget in stops(window, qtbot)]
     assert len(places) > 5

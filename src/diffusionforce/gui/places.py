@@ -63,7 +63,7 @@ def _gallery(window: "Window") -> Page:
 
     page = GalleryPage(window.store, window.preferences, window.trash)
     page.run_asked.connect(window.plan_run)
-    page.show_current(window.session)
+    page.when_complete(lambda: page.show_current(window.session))
     return page
 
 
@@ -140,7 +140,7 @@ def _welcome(window: "Window") -> Page:
     page.gallery_asked.connect(window.show_gallery)
     page.rig_asked.connect(lambda: window.go("rig"))
     page.left.connect(window.leave_welcome)
-    page.allow_demo(not window.is_training())
+    page.when_complete(lambda: page.allow_demo(not window.is_training()))
     return page
 
 

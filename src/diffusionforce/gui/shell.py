@@ -1,5 +1,6 @@
 """The window: sidebar, one place at a time, the rig strip. It composes, and hands on; the places know the rest."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,7 +15,7 @@ from diffusionforce.gui.model import strip_words, words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.notice_bar import NoticeBar
-from diffusionforce.gui.pages.page import COMPACT_PX
+from diffusionforce.gui.pages.page import COMPACT_PX, Page
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.queue_desk import QueueDesk
@@ -135,8 +136,20 @@ class Window(QWidget):
         """The Gallery place."""
         return cast("GalleryPage", self.place("gallery"))
 
+    def _ask_gallery(self, deed: "Callable[[GalleryPage], object]") -> None:
+        """Do something with the Gallery place, as soon as it is complete."""
+        page = cast("GalleryPage", self._begun("gallery"))
+        page.when_complete(lambda: deed(page))
+
     def place(self, key: str) -> "Place":
-        """Return a place, built when it is first asked for."""
+        """Return a place, complete."""
+        page = self._begun(key)
+        if isinstance(page, Page):
+            page.complete()
+        return page
+
+    def _begun(self, key: str) -> "Place":
+        """Return a place, begun when it is first asked for: its parts come while the window goes on."""
         if key not in self._built:
             page = places.build(key, self)
             page.set_compact(self._is_compact())
@@ -169,7 +182,8 @@ class Window(QWidget):
         else:
             self.go(place)
         if folder:
-            cast("DatasetsPage", self.place("datasets")).choose(folder)
+            datasets = cast("DatasetsPage", self._begun("datasets"))
+            datasets.when_complete(lambda: datasets.choose(folder))
 
     def retranslate(self) -> None:
         """Build the places anew in another language; what goes on in them is kept outside of them."""
@@ -188,14 +202,14 @@ class Window(QWidget):
 
     def go(self, key: str) -> None:
         """Open a place."""
-        page = self.place(key)
+        page = self._begun(key)
         is_framed = key != "welcome"
         self.sidebar.setVisible(is_framed)
         self.strip.setVisible(is_framed)
         if is_framed:
             self.sidebar.choose("settings" if key == "environment" else key)
         self.places.setCurrentWidget(page)
-        page.shown()
+        page.opened()
         self.show_line()
         here = QApplication.focusWidget()
         if here is None or not self.sidebar.isAncestorOf(here):  # Who goes through the places with keys stays there.
@@ -286,7 +300,7 @@ class Window(QWidget):
         is_busy = is_elsewhere and self.places.currentWidget() is self.run_place
         self.run_place.show_session(session, opens=opens or not is_busy)
         if "gallery" in self._built:
-            self.gallery.show_current(session)
+            self._ask_gallery(lambda page: page.show_current(self.session))
         if "history" in self._built:
             cast("HistoryPage", self._built["history"]).show_session(session)
         if opens:
@@ -384,18 +398,18 @@ class Window(QWidget):
 
     def show_gallery(self) -> None:
         """Open the gallery on the run of the window."""
-        self.gallery.show_current(self.session)
+        self._ask_gallery(lambda page: page.show_current(self.session))
         self.go("gallery")
 
     def open_in_gallery(self, path: Path) -> None:
         """Open the gallery on a run that was."""
         self.go("gallery")
-        self.gallery.open_run(path)
+        self._ask_gallery(lambda page: page.open_run(path))
 
     def forget_run(self, path: Path) -> None:
         """Let go of the files of a run that goes to the trash."""
         if "gallery" in self._built:
-            self.gallery.forget(path)
+            self._ask_gallery(lambda page: page.forget(path))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask first while a trainer of ours runs; remember place and size."""

@@ -1,5 +1,7 @@
 """The Datasets place: folders of pictures with captions, what is wrong with them, and what the model will see."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
@@ -10,7 +12,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from diffusionforce.gui.dataset_desk import DatasetDesk
 from diffusionforce.gui.model import dataset_title
@@ -30,7 +32,7 @@ from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import FIRST_PROFILE, Preferences
 from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.buttons import Button
-from diffusionforce.gui.widgets.layout import add, clear, column, holder
+from diffusionforce.gui.widgets.layout import add, clear, column, holder, row
 from diffusionforce.gui.widgets.notices import Banner, Empty
 from diffusionforce.gui.widgets.toast import Toasts
 
@@ -57,40 +59,54 @@ class DatasetsPage(Page):
         self.desk = DatasetDesk(self.library, self)
         self.thumbnails = Thumbnails(self)
         self._is_narrow: bool | None = None
-        self._make_parts()
-        self._lay_out()
-        self._connect()
-        self._look_through_profile()
-        self._show()
-
-    def _make_parts(self) -> None:
-        self.list = DatasetList(self.library, self.thumbnails)
-        self.header = DatasetsHeader(self.desk)
-        self.trigger_panel, self.folders_panel = TriggerPanel(self.desk), FoldersPanel(self.desk)
-        self.findings = FindingsCard(self.desk)
-        self.inspector = Inspector(self.desk, self.thumbnails)
-        self.files = FilesPane(self.desk, self.thumbnails, self.inspector)
         self.toasts = Toasts(self)
 
-    def _lay_out(self) -> None:
+    def build(self) -> Iterator[None]:
+        """Build the three panes, each at its width from the first."""
+        self.list = DatasetList(self.library, self.thumbnails)
+        self.inspector = Inspector(self.desk, self.thumbnails)
+        self._fit(self.list, self.inspector)
+        self.body.addLayout(row(self.list, (self._build_centre(), 1), self.inspector, gap=0))
+        yield
+        self.header = DatasetsHeader(self.desk)
+        self._centre.insertWidget(0, self.header)
+        self.header.hide()
+        self.trigger_panel, self.folders_panel = TriggerPanel(self.desk), FoldersPanel(self.desk)
+        add(self._inside, self.trigger_panel, self.folders_panel)
+        yield
+        self.findings = FindingsCard(self.desk)
+        self._inside.addWidget(self.findings)
+        yield
+        yield from self.inspector.build()
+        self.files = FilesPane(self.desk, self.thumbnails, self.inspector)
+        self._inside.addWidget(self.files, 1)
+        yield from self.files.build()
+        self._connect()
+        self._fit(self.header, self.inspector, self.files, self.findings)
+        self._is_narrow = self._narrows
+        self._look_through_profile()
+        yield
+        self._show()
+
+    def _build_centre(self) -> QWidget:
         choose = Button("Choose a folder", "folder", kind="primary")
         choose.clicked.connect(self.list.browse)
         self._empty = Empty("images", "No datasets yet", _EMPTY, actions=(choose,))
+        self._empty.hide()
         self._problem = QVBoxLayout()
-        self._content = holder(column(self.trigger_panel, self.folders_panel, self.findings, (self.files, 1), gap=12))
+        self._inside = column(gap=12)
+        self._content = holder(self._inside)
+        self._content.hide()
         centre = QWidget()
         centre.setObjectName("page")
         # Less than its parts ask for, so that the window can be made so small that they become narrow.
         centre.setMinimumSize(CENTRE_PX, CENTRE_PX)
-        layout = QVBoxLayout(centre)
-        layout.setContentsMargins(22, 18, 18, 8)
-        layout.setSpacing(14)
+        self._centre = QVBoxLayout(centre)
+        self._centre.setContentsMargins(22, 18, 18, 8)
+        self._centre.setSpacing(14)
         self._rest = holder(column())
-        add(layout, self.header, self._problem, (self._content, 1), (self._empty, 1), (self._rest, 1))
-        both = QHBoxLayout()
-        both.setSpacing(0)
-        add(both, self.list, (centre, 1), self.inspector)
-        self.body.addLayout(both)
+        add(self._centre, self._problem, (self._content, 1), (self._empty, 1), (self._rest, 1))
+        return centre
 
     def _connect(self) -> None:
         desk, header, files = self.desk, self.header, self.files
@@ -226,7 +242,7 @@ class DatasetsPage(Page):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Welcome folders, and files by the folder that they lie in."""
-        if dropped_folders(event.mimeData()):
+        if self.is_complete and dropped_folders(event.mimeData()):
             self.list.show_dropping(True)
             event.acceptProposedAction()
 
@@ -251,7 +267,8 @@ class DatasetsPage(Page):
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Save what was typed; end a check when the window closes."""
-        self.inspector.save()
+        if self.is_complete:
+            self.inspector.save()
         if not self.window().isVisible():
             self.desk.stop()
         super().hideEvent(event)
@@ -266,10 +283,16 @@ class DatasetsPage(Page):
         super().resizeEvent(event)
         self._arrange()
 
+    @property
+    def _narrows(self) -> bool:
+        return self.compact or self.width() < NARROW_PX
+
     def _arrange(self) -> None:
-        narrow = self.compact or self.width() < NARROW_PX
-        if narrow == self._is_narrow:
-            return
-        self._is_narrow = narrow
-        for part in (self.list, self.header, self.inspector, self.files, self.findings):
-            part.set_compact(narrow)
+        narrow = self._narrows
+        if self.is_complete and narrow != self._is_narrow:
+            self._is_narrow = narrow
+            self._fit(self.list, self.header, self.inspector, self.files, self.findings)
+
+    def _fit(self, *parts: DatasetList | DatasetsHeader | Inspector | FilesPane | FindingsCard) -> None:
+        for part in parts:
+            part.set_compact(self._narrows)

@@ -1,5 +1,7 @@
 """The files of the open dataset: filters, search and order over the grid, and two tabs with what is said of all."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QComboBox, QLineEdit, QStackedWidget, QWidget
 
@@ -34,7 +36,35 @@ class FilesPane(QWidget):
         super().__init__()
         self.setObjectName("clear")
         self._desk, self._inspector = desk, inspector
+        self._thumbnails = thumbnails
         self._what, self._searches = "", False
+
+    def build(self) -> Iterator[None]:
+        """Build it in pieces, once it has its place in the window."""
+        self._build_tools()
+        self._views = QStackedWidget()
+        self.setLayout(
+            column(row(self.tabs, None, self.sort, gap=8), self._filter_row, (self._views, 1), gap=12),
+        )
+        self.grid = ThumbGrid(self._thumbnails)
+        self._views.addWidget(self.grid)
+        yield
+        self.shapes = ShapesTab(self._desk, size=lambda: self._inspector.seen.usual_size)
+        self._views.addWidget(self.shapes)
+        yield
+        self.captions = CaptionsTab(self._desk)
+        self._views.addWidget(self.captions)
+        yield
+        self.no_match = Empty("search", "No file here", "No file passes this filter. Choose another one above.")
+        self.nothing = Empty(
+            "images", "No pictures in this folder", "Put pictures with captions into it, and check again."
+        )
+        self._views.addWidget(self.no_match)
+        self._views.addWidget(self.nothing)
+        self._connect()
+
+    def _build_tools(self) -> None:
+        """Build what stands over the files."""
         self.tabs = CountTabs(TABS)
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Find in names and captions"))
@@ -46,20 +76,7 @@ class FilesPane(QWidget):
             self.sort.addItem(tr(words), key)
         self.only = Chip()
         self.all_files = Button("Show all", "x", kind="ghost", size="small")
-        self.grid = ThumbGrid(thumbnails)
-        self.shapes = ShapesTab(desk, size=lambda: inspector.seen.usual_size)
-        self.captions = CaptionsTab(desk)
-        self.no_match = Empty("search", "No file here", "No file passes this filter. Choose another one above.")
-        self.nothing = Empty(
-            "images", "No pictures in this folder", "Put pictures with captions into it, and check again."
-        )
-        self._views = QStackedWidget()
-        for view in (self.grid, self.shapes, self.captions, self.no_match, self.nothing):
-            self._views.addWidget(view)
         self._filter_row = holder(row((self.search, 1), self.only, self.all_files, None, gap=8))
-        tools = row(self.tabs, None, self.sort, gap=8)
-        self.setLayout(column(tools, self._filter_row, (self._views, 1), gap=12))
-        self._connect()
 
     def _connect(self) -> None:
         self._searching = QTimer(self)

@@ -1,5 +1,7 @@
 """The chosen file: what the model will see of it, its caption to edit, what was found about it."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QVBoxLayout
 
@@ -33,9 +35,24 @@ class Inspector(QFrame):
         self._desk, self._thumbnails = desk, thumbnails
         self._row: Row | None = None
         self._rows: list[Row] = []
+        self._is_built = False
+        self._inside = column(None, gap=0, margins=(16, 18, 14, 12))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(scrolling(holder(self._inside), name="clear"))
+
+    def build(self) -> Iterator[None]:
+        """Build it in pieces, once it has its place in the window."""
         self._make_parts()
-        self._lay_out()
-        desk.captions_changed.connect(self._on_captions)
+        yield
+        self._build_one()
+        yield
+        self._build_many()
+        self._none = Label("Choose a picture to see what the model will see of it.", "body2", wrap=True)
+        self._none.hide()
+        self._inside.insertWidget(2, self._none)
+        self._desk.captions_changed.connect(self._on_captions)
+        self._is_built = True
         self.show_rows([])
 
     def _make_parts(self) -> None:
@@ -56,10 +73,9 @@ class Inspector(QFrame):
         self.alike, self.alike_note = SmallPictures(self._thumbnails, num=NUM_ALIKE), Label("", "muted")
         self.source = SmallPictures(self._thumbnails, num=NUM_SOURCES, height_px=SOURCE_PX, whole=True)
         self.source_note = Label("", "muted")
-        self.bulk = BulkEdit(self._desk)
-        self.bulk_title = Label("", "section")
 
-    def _lay_out(self) -> None:
+    def _build_one(self) -> None:
+        """Build what is seen of one file."""
         self._alike_holder = holder(
             column(hairline(), row(Label("Same shape", "strong"), self.alike_note, None), self.alike, gap=8)
         )
@@ -78,6 +94,12 @@ class Inspector(QFrame):
                 gap=9,
             )
         )
+        self._one.hide()
+        self._inside.insertWidget(0, self._one)
+
+    def _build_many(self) -> None:
+        """Build what is seen of several files."""
+        self.bulk, self.bulk_title = BulkEdit(self._desk), Label("", "section")
         self._many = holder(
             column(
                 self.bulk_title,
@@ -89,11 +111,8 @@ class Inspector(QFrame):
                 gap=9,
             )
         )
-        self._none = Label("Choose a picture to see what the model will see of it.", "body2", wrap=True)
-        inside = column(self._one, self._many, self._none, None, gap=0, margins=(16, 18, 14, 12))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scrolling(holder(inside), name="clear"))
+        self._many.hide()
+        self._inside.insertWidget(1, self._many)
 
     def show_rows(self, rows: list[Row]) -> None:
         """Show one row, several, or none."""
@@ -160,5 +179,7 @@ class Inspector(QFrame):
     def set_compact(self, compact: bool) -> None:
         """Narrow the pane in a narrow window."""
         self.setFixedWidth(COMPACT_PX if compact else WIDTH_PX)
+        if not self._is_built:
+            return
         self.seen.set_compact(compact)
         self.caption.set_compact(compact)

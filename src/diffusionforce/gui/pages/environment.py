@@ -1,6 +1,6 @@
 """The page of the training environment: setting it up, its log, checking, repairing and removing it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent
@@ -37,16 +37,58 @@ class EnvironmentPage(Page):
         """
         super().__init__()
         self.desk, self._is_training = desk, is_training
+        self._pending: list[str] = []
+        self._flush = QTimer(self)
+        self._flush.setSingleShot(True)
+        self._flush.setInterval(FLUSH_MS)
+        self._flush.timeout.connect(self._show_lines)
+
+    def build(self) -> Iterator[None]:
+        """Build the header, what is said over everything, the set-up, the log and the line of the engine."""
+        self._build_header()
+        parts = column(None, gap=14)
+        inner = holder(parts)
+        inner.setMaximumWidth(MAX_PX)
+        self.body.addWidget(self.header)
+        self.body.addWidget(scrolling(inner, name="clear"), 1)
+        yield
+        self._checkout = Banner(
+            "info",
+            "This copy runs from its source",
+            "Its own Python has PyTorch and trains; bootstrap.py set it up, and renews it. What is built here is for "
+            "the installed application, and is not used by this window.",
+        )
+        parts.insertWidget(0, self._checkout)
+        self._checkout.setVisible(not self.desk.is_ours)
+        self.question = self._make_question()
+        self.question.hide()
+        parts.insertWidget(1, self.question)
+        self.setup = EnvironmentSetup(self.desk, leads_on=self.desk.is_ours)
+        self.setup.leave_asked.connect(self.run_asked)
+        parts.insertWidget(2, self.setup)
+        yield from self.setup.build()
+        parts.insertWidget(3, self._make_log_card())
+        self._log_card.setVisible(bool(self.desk.lines) or self.desk.view.is_busy)
+        yield
+        self.engine = EngineLine(is_training=self._is_training)
+        parts.insertWidget(4, Card("Engine", "for the real models; the demo needs none").add(self.engine))
+        self.desk.changed.connect(self._show)
+        self.desk.line_said.connect(self._on_line)
+        self._pending.extend(self.desk.lines)
+        self._show_lines()
+        self._show()
+
+    def _build_header(self) -> None:
         self.header = Header("Training environment", "PyTorch and the libraries that train. Brought once, kept apart.")
         self.back = Button("Settings", "chev-left", kind="ghost")
         self.back.clicked.connect(self.back_asked)
         self.repair = Button("Repair", "refresh", tip="Clears it, and builds it anew from what was downloaded")
-        self.repair.clicked.connect(lambda: desk.start("repair"))
+        self.repair.clicked.connect(lambda: self.desk.start("repair"))
         self.remove = Button("Remove", "trash", tip="Deletes it, with what was downloaded")
         self.remove.clicked.connect(lambda: self._ask(True))
         self.header.add_actions(self.back, self.repair, self.remove)
-        self.setup = EnvironmentSetup(desk, leads_on=desk.is_ours)
-        self.setup.leave_asked.connect(self.run_asked)
+
+    def _make_log_card(self) -> Card:
         self.log = LogView()
         self.log.setFixedHeight(LOG_PX)
         self.copy = Button("Copy log", "copy", size="small")
@@ -54,31 +96,7 @@ class EnvironmentPage(Page):
         self._log_card = Card("Log", "what uv says, word by word")
         self._log_card.header.addWidget(self.copy)
         self._log_card.add(self.log)
-        self._pending: list[str] = []
-        self._flush = QTimer(self)
-        self._flush.setSingleShot(True)
-        self._flush.setInterval(FLUSH_MS)
-        self._flush.timeout.connect(self._show_lines)
-        self.question = self._make_question()
-        self._checkout = Banner(
-            "info",
-            "This copy runs from its source",
-            "Its own Python has PyTorch and trains; bootstrap.py set it up, and renews it. What is built here is for "
-            "the installed application, and is not used by this window.",
-        )
-        self.engine = EngineLine(is_training=is_training)
-        engine = Card("Engine", "for the real models; the demo needs none").add(self.engine)
-        inner = holder(column(self._checkout, self.question, self.setup, self._log_card, engine, None, gap=14))
-        inner.setMaximumWidth(MAX_PX)
-        self.body.addWidget(self.header)
-        self.body.addWidget(scrolling(inner, name="clear"), 1)
-        self._checkout.setVisible(not desk.is_ours)
-        self.question.hide()
-        desk.changed.connect(self._show)
-        desk.line_said.connect(self._on_line)
-        self._pending.extend(desk.lines)
-        self._show_lines()
-        self._show()
+        return self._log_card
 
     def _make_question(self) -> Banner:
         self.confirm = Button("Remove it", "trash", kind="danger")
@@ -97,7 +115,8 @@ class EnvironmentPage(Page):
     def hideEvent(self, event: QHideEvent) -> None:
         """Let go of what only this page needs; with the window, everything ends."""
         super().hideEvent(event)
-        self.engine.rest(for_good=not self.window().isVisible())
+        if self.is_complete:
+            self.engine.rest(for_good=not self.window().isVisible())
 
     def _ask(self, asks: bool) -> None:
         self.question.setVisible(asks)

@@ -3,6 +3,7 @@
 The same part is in the first steps and on the page of its own.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -137,27 +138,50 @@ class EnvironmentSetup(QWidget):
         self._leads_on = leads_on
         self.setObjectName("clear")
         self.desk = desk
+        self._parts = column(gap=14)
+        self.setLayout(self._parts)
+
+    def build(self) -> Iterator[None]:
+        """Build it in pieces, once it has its place in the window."""
         self.headline = HeadlinePanel()
         self.start = Button("Set up now", "download", kind="primary", size="big")
         self.start.clicked.connect(self._on_start)
         self.cancel = Button("Cancel", "stop", kind="danger")
-        self.cancel.clicked.connect(desk.cancel)
+        self.cancel.clicked.connect(self.desk.cancel)
         self.copy = Button("Copy log", "copy")
         self.copy.clicked.connect(self._copy)
         self.leave = Button("Plan a run", "play", kind="primary", size="big")
         self.leave.clicked.connect(self.leave_asked)
         for button in (self.copy, self.cancel, self.start, self.leave):
             self.headline.buttons.addWidget(button)
-        self.plan, self.steps = PlanCard(desk), StepsCard()
-        self._parts = column(self.headline, self.plan, self.steps, gap=14)
-        self.setLayout(self._parts)
-        desk.changed.connect(self._show)
+        self._show_headline()
+        self._parts.addWidget(self.headline)
+        yield
+        self.plan = PlanCard(self.desk)
+        self.plan.show_view(self.desk.view)
+        self._parts.addWidget(self.plan)
+        yield
+        self.steps = StepsCard()
+        self._parts.addWidget(self.steps)
+        self.desk.changed.connect(self._show)
         self._show()
 
     def _on_start(self) -> None:
         self.desk.start(self.desk.view.start()[0])
 
     def _show(self) -> None:
+        view = self.desk.view
+        self._show_headline()
+        self.plan.show_view(view)
+        self.steps.show_view(view)
+        # What goes on, or went, is of more interest than what was going to be done.
+        first = self.steps if view.is_building else self.plan
+        self.steps.setVisible(view.state != "ready" or view.action in {"create", "repair"})
+        if self._parts.indexOf(first) != 1:
+            self._parts.removeWidget(first)
+            self._parts.insertWidget(1, first)
+
+    def _show_headline(self) -> None:
         view = self.desk.view
         self.headline.show_headline(environment_view.headline(view))
         action, words = view.start()
@@ -172,14 +196,6 @@ class EnvironmentSetup(QWidget):
         self.start.allow(is_known, reason=tr(reason) or tr("Looking at the environment"))
         self.cancel.setVisible(view.is_busy)
         self.cancel.allow(view.phase == "running", reason=tr("Stopping"))
-        self.plan.show_view(view)
-        self.steps.show_view(view)
-        # What goes on, or went, is of more interest than what was going to be done.
-        first = self.steps if view.is_building else self.plan
-        self.steps.setVisible(view.state != "ready" or view.action in {"create", "repair"})
-        if self._parts.indexOf(first) != 1:
-            self._parts.removeWidget(first)
-            self._parts.insertWidget(1, first)
 
     def _copy(self) -> None:
         QApplication.clipboard().setText(self.desk.told())

@@ -1,5 +1,6 @@
 """The Gallery place: previews by prompt and step as they grow, over the steps, before and after, and those marked."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -60,39 +61,56 @@ class GalleryPage(Page):
         self._favourites: Favourites | None = None
         self._screen: WholeScreen | None = None
         self.body.setSpacing(12)
-        self.header = GalleryHeader(trash)
-        self.runs = self.header.runs
-        self.runs.picked.connect(self.open_run)
-        self.header.save.clicked.connect(self._save_comparison)
-        self.tabs = Segmented(("Grid", "Film strip", "Compare", "Favourites"))
-        self.tabs.chosen.connect(self._on_tab)
-        self._facts = Label("", "muted")
-        self.pane = GridPane(store, self._clips, preferences)
+        self.toasts = Toasts(self)
+        self.toasts.keep_clear(BAR_PX)
+
+    def build(self) -> Iterator[None]:
+        """Build the header, then pane after pane; what is in each comes when all of them are there."""
+        store, clips = self._store, self._clips
+        self._build_frame()
+        yield
+        self.pane = GridPane(store, clips, self._preferences)
         self.grid, self.files, self.bar, self.prompts = (
             self.pane.grid,
             self.pane.files,
             self.pane.bar,
             self.pane.prompts,
         )
-        self.strip = FilmStripPane(store, self._clips)
-        self.compare = ComparePane(store, self._clips)
-        self.marks = MarksPane(store)
-        self.large = LargeView(store, self._clips)
-        self.toasts = Toasts(self)
-        self.toasts.keep_clear(BAR_PX)
-        self._stack = QStackedWidget()
-        self._build()
+        self.pane.set_compact(self.compact)
+        self._stack.addWidget(self.pane)
+        yield
+        self.strip = FilmStripPane(store, clips)
+        self._stack.addWidget(self.strip)
+        yield
+        self.compare = ComparePane(store, clips)
+        self._stack.addWidget(self.compare)
+        yield
+        self.marks, self.large = MarksPane(store), LargeView(store, clips)
+        self._stack.addWidget(self.marks)
+        self._stack.addWidget(self.large)
+        self._panes = (self.pane, self.strip, self.compare, self.marks)
         self._connect()
+        yield
         self.refresh()
 
-    def _build(self) -> None:
+    def _build_frame(self) -> None:
+        """Build what stands over the panes, and the pane that says that there is nothing."""
+        self.header = GalleryHeader(self._trash)
+        self.runs = self.header.runs
+        self.runs.picked.connect(self.open_run)
+        self.header.save.clicked.connect(self._save_comparison)
+        self.header.show_run(None, compares=False)
+        self.tabs = Segmented(("Grid", "Film strip", "Compare", "Favourites"))
+        self.tabs.chosen.connect(self._on_tab)
+        self._facts = Label("", "muted")
+        self._problem = column(gap=8)
+        self._tab_row = holder(row(self.tabs, None, self._facts))
+        self._tab_row.hide()
         start = Button("Set up a run", "play", kind="primary")
         start.clicked.connect(self.run_asked)
         self._empty = Empty("grid", "Previews will appear here", _EMPTY, actions=(start,))
-        self._problem = column(gap=8)
-        self._tab_row = holder(row(self.tabs, None, self._facts))
-        self._panes = (self.pane, self.strip, self.compare, self.marks)
-        for widget in (self._empty, *self._panes, self.large):
+        self._stack = QStackedWidget()
+        for widget in (QWidget(), self._empty):
             self._stack.addWidget(widget)
         self.body.addWidget(self.header)
         self.body.addLayout(self._problem)
@@ -320,10 +338,13 @@ class GalleryPage(Page):
     def set_compact(self, compact: bool) -> None:
         """Narrow what lies beside the grid in a narrow window."""
         super().set_compact(compact)
-        self.pane.set_compact(compact)
+        if self.is_complete:
+            self.pane.set_compact(compact)
 
     def let_go(self) -> None:
         """End what is under way, because the window closes."""
+        if not self.is_complete:
+            return
         self.files.desk.close()
         if self._screen is not None:
             self._toggle_screen(self._screen.view)

@@ -1,5 +1,7 @@
 """The page that lists the keys of all places."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Signal
 
 from diffusionforce.gui.model.key_list import KEY_GROUPS, KeyGroup
@@ -19,21 +21,21 @@ class KeysPage(Page):
 
     back_asked = Signal()
 
-    def __init__(self) -> None:
-        super().__init__()
+    def build(self) -> Iterator[None]:
+        """Build the header and the cards, in two columns of about the same height, in the order of the places."""
         header = Header("Keys", "Everything can be done without a mouse. These are the short ways.")
         self.back = Button("Settings", "chev-left", kind="ghost")
         self.back.clicked.connect(self.back_asked)
         header.add_actions(self.back)
-        # Two columns of about the same height, in the order of the places.
-        half = (len(KEY_GROUPS) + 1) // 2
-        halves = [
-            holder(column(*map(_card, groups), None, gap=14)) for groups in (KEY_GROUPS[:half], KEY_GROUPS[half:])
-        ]
-        inner = holder(row((halves[0], 1), (halves[1], 1), gap=14))
+        halves = column(None, gap=14), column(None, gap=14)
+        inner = holder(row(*((half, 1) for half in halves), gap=14))
         inner.setMaximumWidth(MAX_PX)
         self.body.addWidget(header)
         self.body.addWidget(scrolling(inner, name="clear"), 1)
+        half = (len(KEY_GROUPS) + 1) // 2
+        for i, group in enumerate(KEY_GROUPS):
+            yield
+            halves[i // half].insertWidget(i % half, _card(group))
 
 
 def _card(group: KeyGroup) -> Card:

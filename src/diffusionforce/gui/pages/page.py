@@ -1,10 +1,16 @@
-"""What all pages share: margins, a header with actions at its right, content that scrolls where it must."""
+"""What all pages share: margins, a header with actions at its right, content that scrolls where it must.
+
+A page of many parts is built in pieces, from its top down, while it is in sight already: see `Page.build`.
+"""
+
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.pieces import Pieces
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import add, column, row
 
@@ -70,13 +76,65 @@ class Page(QWidget):
         self.body = QVBoxLayout(self)
         self.body.setContentsMargins(MARGIN_X, MARGIN_TOP, MARGIN_X, MARGIN_BOTTOM)
         self.body.setSpacing(14)
+        self._waiting: list[Callable[[], object]] = []
+        self._is_opened = False
+        self._pieces = Pieces(self)
+        self._pieces.finished.connect(self._on_complete)
+        if type(self).build is not Page.build:
+            self._pieces.start(self.build())
+
+    def build(self) -> Iterator[bool | None]:
+        """Build the parts of the page, and yield after each that takes some milliseconds.
+
+        It begins once the page has its place in the window, so whatever it adds is seen at once; `compact` is known
+        then. A page that is small enough builds all of itself when it is made. See `pieces`.
+        """
+        yield from ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all parts of the page are built."""
+        return self._pieces.is_complete
+
+    def complete(self) -> None:
+        """Build at once what is left to be built."""
+        self._pieces.finish()
+
+    def when_complete(self, deed: Callable[[], object]) -> None:
+        """Do something with the parts of the page: now, or as soon as all of them are there."""
+        if self.is_complete:
+            deed()
+        else:
+            self._waiting.append(deed)
+
+    def opened(self) -> None:
+        """Called whenever the place is opened. A window that nobody sees yet keeps nobody waiting."""
+        self._is_opened = True
+        if self.is_complete:
+            self.shown()
+        elif self.window().isVisible():
+            self._pieces.go_on()
+        else:
+            self._pieces.finish_sight()
+
+    def _on_complete(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for deed in waiting:
+            deed()
+        if self._is_opened:
+            self.shown()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Look at nothing again that nobody sees any more."""
+        self._is_opened = False
+        super().hideEvent(event)
 
     def set_compact(self, compact: bool) -> None:
         """Take the layout for a narrow, or for a wide window."""
         self.compact = compact
 
     def shown(self) -> None:
-        """Called whenever the place is opened, to look again at what may have changed."""
+        """Called whenever the place is opened and complete, to look again at what may have changed."""
 
 
 def fact(name: str, value: str) -> tuple[Label, Elided]:

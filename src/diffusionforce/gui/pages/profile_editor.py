@@ -1,5 +1,7 @@
 """One profile: its settings in a form, the forecast that follows them, and the line that saves them."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
@@ -14,7 +16,7 @@ from diffusionforce.gui.pages.profile_form import NARROW_PX, ProfileForm
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
 from diffusionforce.gui.widgets.labels import Elided, Icon
-from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
+from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.gui.widgets.search_line import SearchLine
 from diffusionforce.gui.widgets.setting_controls import REDO_KEYS, UNDO_KEYS
@@ -62,6 +64,32 @@ class ProfileEditor(QWidget):
         self.draft: ProfileDraft | None = None
         self.forecaster = Forecaster(self)
         self.forecaster.changed.connect(self._on_forecast)
+        self._families = families
+
+    def build(self) -> Iterator[None]:
+        """Build it in pieces, once it has its place in the window."""
+        self._build_header()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 18, 8, 14)
+        layout.setSpacing(12)
+        layout.addLayout(row(self.header, SCROLL_PX))
+        yield
+        self._notice = column(gap=0)
+        self.form = ProfileForm(self._families)
+        inner = holder(column(self._notice, self.form, None, gap=12, margins=(0, 0, 4, 0)))
+        inner.setMaximumWidth(MAX_PX)
+        self.scroller = scrolling(inner, name="clear")
+        layout.addWidget(self.scroller, 1)
+        yield
+        self.strip = ForecastStrip()
+        self._build_foot()
+        for part in (self.strip, self._foot):
+            # As wide as the form, and like it at the left of a wide window.
+            part.setMaximumWidth(MAX_PX - SCROLL_PX)
+            layout.addLayout(row((part, 1000), SCROLL_PX, None, gap=0))
+        self._connect()
+
+    def _build_header(self) -> None:
         self.header = Header("", "")
         self.finder = SearchLine(tr("Find a setting"))
         self.finder.setToolTip(key_names("Ctrl+F"))
@@ -77,29 +105,13 @@ class ProfileEditor(QWidget):
         self.title_line.setMinimumWidth(300)
         self.title_line.hide()
         self.header.chips.addWidget(self.title_line)
-        self._notice = column(gap=0)
-        self.form = ProfileForm(families)
-        self.strip = ForecastStrip()
+
+    def _build_foot(self) -> None:
         self._mark, self.status = Icon("ok", "ok", 15), Elided("", "body2")
         self.undo = Button("Undo", "undo", kind="ghost", tip="Ctrl+Z")
         self.revert = Button("Undo all", "undo", kind="ghost", tip="Everything as it was saved")
         self.save = Button("Save", kind="primary", tip="Ctrl+S")
         self._foot = holder(row(self._mark, (self.status, 1), self.undo, self.revert, self.save, gap=8))
-        self._build()
-        self._connect()
-
-    def _build(self) -> None:
-        inner = holder(column(self._notice, self.form, None, gap=12, margins=(0, 0, 4, 0)))
-        inner.setMaximumWidth(MAX_PX)
-        self.scroller = scrolling(inner, name="clear")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 18, 8, 14)
-        layout.setSpacing(12)
-        add(layout, row(self.header, SCROLL_PX), (self.scroller, 1))
-        for part in (self.strip, self._foot):
-            # As wide as the form, and like it at the left of a wide window.
-            part.setMaximumWidth(MAX_PX - SCROLL_PX)
-            layout.addLayout(row((part, 1000), SCROLL_PX, None, gap=0))
 
     def _connect(self) -> None:
         self.finder.textChanged.connect(self.form.look_for)

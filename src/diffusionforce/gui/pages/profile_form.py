@@ -1,13 +1,12 @@
 """The form of a profile: a card for each table, fields in columns, and what is rarely changed folded under Advanced.
 
-A field costs some milliseconds, and there are fifty. So they are built a few at a time, between two turns of the event
-loop, from the top of the page down; what is on its way comes within the time in which one looks.
+A field costs some milliseconds, and there are fifty. So they are built in pieces, from the top of the page down; what
+is on its way comes within the time in which one looks.
 """
 
-import time
 from collections.abc import Iterator, Mapping
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from diffusionforce.gui.model.language import tr
@@ -16,6 +15,7 @@ from diffusionforce.gui.model.profile_texts import fields_by_name
 from diffusionforce.gui.model.setting_fields import SettingField
 from diffusionforce.gui.model.setting_notes import note
 from diffusionforce.gui.model.setting_words import SECTIONS
+from diffusionforce.gui.pieces import Pieces
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Label
@@ -27,8 +27,6 @@ from diffusionforce.wire.forecast import Forecast
 COLUMNS = 3
 # Below this width three columns leave no room for the words under a field.
 NARROW_PX = 620
-BUILD_S = 0.012
-"""For building fields within one turn of the event loop; placing them takes about as long again."""
 
 
 class FieldGrid(QGridLayout):
@@ -122,8 +120,9 @@ class ProfileForm(QWidget):
         self._advanced = self._advanced_card()
         self.nothing = Empty("search", "No setting is called that", "Try another word: lr, vram, cfg, seed.")
         self.nothing.hide()
-        self._builder = QTimer(self)
-        self._builder.timeout.connect(self._build_some)
+        self._pieces = Pieces(self)
+        self._pieces.turned.connect(self._arrange)
+        self._pieces.finished.connect(self.completed)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
@@ -199,29 +198,24 @@ class ProfileForm(QWidget):
     @property
     def is_complete(self) -> bool:
         """Whether every field that is to be in sight is built."""
-        return all(name in self.boxes for name in self._to_show())
+        return next(self._lacking(), None) is None
 
-    def _build_some(self) -> None:
-        """Build the next fields, for a while."""
-        end_s = time.perf_counter() + BUILD_S
-        lacking = [name for name in self._to_show() if name not in self.boxes]
-        for name in lacking:
+    def _lacking(self) -> Iterator[str]:
+        return (name for name in self._to_show() if name not in self.boxes)
+
+    def _build_lacking(self) -> Iterator[None]:
+        """Build what is to be in sight, which may become more or less while it is built."""
+        while (name := next(self._lacking(), None)) is not None:
             self._box(name)
-            if time.perf_counter() > end_s:
-                break
-        self._arrange()
-        if self.is_complete:
-            self.completed.emit()
+            yield
 
     def _arrange(self) -> None:
         """Place the fields that are built, and have those built that lack."""
         found, is_open = self._found(), self._is_open
         wanted = self._to_show()
         shown = {name: self.boxes[name] for name in wanted if name in self.boxes}
-        if len(shown) < len(wanted):
-            self._builder.start(0)
-        else:
-            self._builder.stop()
+        if len(shown) < len(wanted) and self._pieces.is_complete:
+            self._pieces.start(self._build_lacking())
         for name, box in self.boxes.items():
             box.setVisible(name in shown)
         for section in SECTIONS:

@@ -1,10 +1,10 @@
 """The Profiles place: the built-in profiles and the user's own, each in a form. It joins list, editor and desk."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent, QHideEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QWidget
 
@@ -15,6 +15,7 @@ from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import Imported, ShelfItem
 from diffusionforce.gui.pages.page import Page
 from diffusionforce.gui.pages.profile_pane import LIST_COMPACT_PX, LIST_PX, ProfilePane
+from diffusionforce.gui.pieces import Pieces
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.profile_desk import ProfileDesk
 from diffusionforce.gui.widgets.notices import Empty
@@ -47,7 +48,7 @@ class ProfilesPage(Page):
         """Name of the profile in sight."""
         self.desk = ProfileDesk(preferences, self)
         self.editor: ProfileEditor | None = None
-        self._is_building = False
+        self._building = Pieces(self)
         self.pane = ProfilePane()
         self._right = QStackedWidget()
         self._right.addWidget(Empty("sliders", "Reading the profiles", "This takes a moment."))
@@ -88,19 +89,18 @@ class ProfilesPage(Page):
         self.pane.show_items(self.desk.items, chosen=self.desk.wanted, edited=self.desk.edited)
         if self.editor is not None:
             self._open(self.desk.wanted)
-        elif not self._is_building:
-            self._is_building = True
-            QTimer.singleShot(0, self, self._load_editor)
+        elif self._building.is_complete:
+            self._building.start(self._build_editor())
 
-    def _load_editor(self) -> None:
-        """Load what the editor is made of, and build it in the turn after: both take a moment."""
-        from diffusionforce.gui.pages import profile_editor  # noqa: PLC0415 - the list comes first.
+    def _build_editor(self) -> Iterator[None]:
+        """Load what the editor is made of, build it, and show the profile in it."""
+        from diffusionforce.gui.pages.profile_editor import ProfileEditor  # noqa: PLC0415 - the list comes first.
 
-        QTimer.singleShot(0, self, lambda: self._take_editor(profile_editor.ProfileEditor))
-
-    def _take_editor(self, make: "type[ProfileEditor]") -> None:
-        families = dict(profile_shelf.titles_by_family(self.desk.items))
-        editor = self.editor = make(families)
+        yield
+        editor = ProfileEditor(dict(profile_shelf.titles_by_family(self.desk.items)))
+        self._right.addWidget(editor)
+        yield
+        yield from editor.build()
         editor.set_compact(self.compact)
         editor.form.set_folded(self._preferences.text("profiles/advanced") != "open")
         editor.form.fold.clicked.connect(self._remember_fold)
@@ -112,16 +112,15 @@ class ProfilesPage(Page):
         editor.show_asked.connect(lambda: self._show_file(self.name))
         editor.menu_asked.connect(self._open_menu)
         editor.renamed.connect(lambda title: self.desk.rename(self.name, title))
-        self._right.addWidget(editor)
-        QTimer.singleShot(0, self, self._show_editor)
-
-    def _show_editor(self) -> None:
-        assert self.editor is not None
+        for part in editor.findChildren(QWidget):
+            part.ensurePolished()  # Or all of them are when they are first seen.
+        yield
+        self.editor = editor
         self._open(self.desk.wanted)
-        self._right.setCurrentWidget(self.editor)
+        self._right.setCurrentWidget(editor)
 
     @property
-    def is_complete(self) -> bool:
+    def is_filled(self) -> bool:
         """Whether a profile is in sight with all of its fields: they are built while the window goes on."""
         return self.editor is not None and bool(self.name) and self.editor.form.is_complete
 

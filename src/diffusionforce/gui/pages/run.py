@@ -149,7 +149,7 @@ class RunPlace(QStackedWidget):
             if page is not None:
                 page.set_compact(compact)
 
-    def shown(self) -> None:
+    def opened(self) -> None:
         """Called whenever the place is opened."""
         if not self.shows_plan:
             (self.other if self.shows_other else self.live).shown()

@@ -1,6 +1,6 @@
 """The Settings place. There is no Save button: a change counts at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -58,7 +58,29 @@ class SettingsPage(Page):
             is_training: Whether a run goes on in this window; engine and environment are left alone then.
         """
         super().__init__()
-        self._preferences = preferences
+        self._preferences, self._watch, self._is_training = preferences, watch, is_training
+        self.toasts = Toasts(self)
+
+    def build(self) -> Iterator[None]:
+        """Build the header, then card after card."""
+        parts = column(None, gap=14)
+        inner = holder(parts)
+        inner.setMaximumWidth(MAX_PX)
+        self.body.addWidget(Header("Settings", "Changes are saved as you make them."))
+        self.body.addWidget(scrolling(inner, name="clear"), 1)
+        for make in (
+            self._look_card,
+            self._hub_card,
+            lambda: _folders(self._preferences),
+            self._updates_card,
+            self._help_card,
+            _about,
+        ):
+            yield
+            parts.insertWidget(parts.count() - 1, make())
+
+    def _look_card(self) -> Card:
+        preferences = self._preferences
         self.theme = Segmented(("System", "Dark", "Light"), CHOICES.index(preferences.theme))
         self.theme.chosen.connect(self._on_theme)
         codes = list(LANGUAGES)
@@ -75,16 +97,16 @@ class SettingsPage(Page):
         self.when_alone = Segmented(("Goes on", "Saves and stops"), ALONE.index(preferences.when_alone))
         self.when_alone.chosen.connect(self._on_when_alone)
         note = noted("What runs started from now on do if the window crashes. Closing the window asks.")
-        look.add(hairline(), setting("A run without its window", note, self.when_alone))
-        self.hub = HubCard(preferences)
-        self.updates = UpdatesCard(watch, is_training=is_training)
+        return look.add(hairline(), setting("A run without its window", note, self.when_alone))
+
+    def _hub_card(self) -> Card:
+        self.hub = HubCard(self._preferences)
+        return self.hub
+
+    def _updates_card(self) -> Card:
+        self.updates = UpdatesCard(self._watch, is_training=self._is_training)
         self.updates.environment_asked.connect(self.environment_asked)
-        self.toasts = Toasts(self)
-        parts = (look, self.hub, _folders(preferences), self.updates, self._help_card(), _about())
-        inner = holder(column(*parts, None, gap=14))
-        inner.setMaximumWidth(MAX_PX)
-        self.body.addWidget(Header("Settings", "Changes are saved as you make them."))
-        self.body.addWidget(scrolling(inner, name="clear"), 1)
+        return self.updates
 
     def _help_card(self) -> Card:
         card = Card("Help and reset", gap=12)
@@ -107,7 +129,8 @@ class SettingsPage(Page):
     def hideEvent(self, event: QHideEvent) -> None:
         """Let go of what only this page needs; with the window, everything ends."""
         super().hideEvent(event)
-        self.updates.engine.rest(for_good=not self.window().isVisible())
+        if self.is_complete:
+            self.updates.engine.rest(for_good=not self.window().isVisible())
 
     def _on_theme(self, index: int) -> None:
         self._preferences.theme = CHOICES[index]

@@ -1,5 +1,7 @@
 """First steps: four steps that can be left at any time, each made of real parts of the window."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
@@ -12,6 +14,7 @@ from diffusionforce.gui.pages.welcome_choices import DatasetStep, ModelStep
 from diffusionforce.gui.pages.welcome_demo import DemoStep
 from diffusionforce.gui.pages.welcome_rig import RigStep
 from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.pieces import IN_SIGHT
 from diffusionforce.gui.preferences import STEPS_SEEN_KEY, Preferences
 from diffusionforce.gui.rig_watch import RigWatch
 from diffusionforce.gui.session import RunSession
@@ -49,15 +52,34 @@ class WelcomePage(Page):
         self, preferences: Preferences, store: PictureStore, watch: RigWatch, environment: EnvironmentDesk
     ) -> None:
         super().__init__()
-        self._environment = environment
+        self._preferences, self._store, self._watch, self._environment = preferences, store, watch, environment
         self.body.setContentsMargins(0, 0, 0, 0)
-        self._preferences = preferences
         self._at = 0
         self._is_free = True
         self._profile = ""
-        self.rig, self.demo = RigStep(watch, environment), DemoStep(store)
-        self.model, self.dataset = ModelStep(), DatasetStep()
+
+    def build(self) -> Iterator[bool | None]:
+        """Build the frame with the first step, then the steps that nobody sees yet."""
+        self._build_frame()
+        self.rig = RigStep(self._watch, self._environment)
+        self._stack.addWidget(_scrolling(self.rig))
+        self.open(0)
+        yield
+        yield from self.rig.build()
+        yield IN_SIGHT
+        self.demo = DemoStep(self._store)
+        self._stack.addWidget(_scrolling(self.demo))
+        yield
+        self.model = ModelStep()
+        self._stack.addWidget(holder(column(self.model, margins=(0, 0, BAR_PX, 0))))
+        yield
+        self.dataset = DatasetStep()
+        self._stack.addWidget(_scrolling(self.dataset))
         self.steps = (self.rig, self.demo, self.model, self.dataset)
+        self._connect()
+
+    def _build_frame(self) -> None:
+        """Build the list of the steps and the frame around the one in sight."""
         self.items = [
             StepItem(i + 1, tr(step.title), tr(step.note), is_last=i == len(STEPS) - 1) for i, step in enumerate(STEPS)
         ]
@@ -67,11 +89,6 @@ class WelcomePage(Page):
         self.back = Button("Back", "chev-left")
         self.next = Button("Next", "arrow", kind="primary", size="big")
         self._side = QFrame()
-        self._build()
-        self._connect()
-        self.open(0)
-
-    def _build(self) -> None:
         self._side.setObjectName("side")
         side = QVBoxLayout(self._side)
         side.setContentsMargins(28, 30, 24, 24)
@@ -83,31 +100,27 @@ class WelcomePage(Page):
         side.addStretch(1)
         text = tr("You can leave this at any time. It is under Settings, First steps.")
         side.addWidget(Label(text, "muted", wrap=True))
-        for step in self.steps:
-            is_long = step is not self.model
-            self._stack.addWidget(_scrolling(step) if is_long else holder(column(step, margins=(0, 0, BAR_PX, 0))))
         foot = row(self.skip, None, self.back, self.next, gap=8, margins=(0, 0, BAR_PX, 0))
         inner = QWidget()
         inner.setObjectName("clear")
         inner.setMaximumWidth(MAX_PX + BAR_PX)
         lead = row((self._text, 1), BAR_PX, gap=0)
-        layout = column(self._title, lead, 8, (self._stack, 1), foot, gap=10)
-        inner.setLayout(layout)
+        inner.setLayout(column(self._title, lead, 8, (self._stack, 1), foot, gap=10))
         self._right = QHBoxLayout()
         self._right.addWidget(inner, 1000)
         self._right.addStretch(1)
+        self._fit()
         both = QHBoxLayout()
         both.setSpacing(0)
         add(both, self._side, (holder(self._right, name="page"), 1))
         self.body.addLayout(both)
-        self.set_compact(False)
-
-    def _connect(self) -> None:
         for i, item in enumerate(self.items):
             item.clicked.connect(lambda _checked=False, at=i: self.open(at))
         self.skip.clicked.connect(lambda: self._leave("run", ""))
         self.back.clicked.connect(lambda: self.open(self._at - 1))
         self.next.clicked.connect(self._on_next)
+
+    def _connect(self) -> None:
         self.rig.checked.connect(self._on_checked)
         self._environment.changed.connect(self._weigh)
         self.demo.start_asked.connect(self.start_asked)
@@ -120,6 +133,8 @@ class WelcomePage(Page):
     def open(self, at: int) -> None:
         """Show a step."""
         self._at = max(0, min(at, len(STEPS) - 1))
+        if self._at:
+            self.complete()
         title, text = HEADS[self._at]
         self._title.set_text(tr(title))
         self._text.set_text(tr(text))
@@ -131,7 +146,7 @@ class WelcomePage(Page):
         words = tr("Finish") if is_last else tr("Next: {step}").format(step=_lowered(tr(following)))
         self.next.set_text(words, icon="check" if is_last else "arrow")
         self._weigh()
-        if self.isVisible():
+        if self.isVisible() and self.is_complete:
             self._tell_step()
 
     def _weigh(self) -> None:
@@ -139,7 +154,8 @@ class WelcomePage(Page):
         asks_for_setup = self._at == 0 and self._environment.is_needed
         asks_for_demo = self._at == 1 and self.demo.session is None
         self.next.set_kind("" if asks_for_demo or asks_for_setup else "primary")
-        self._allow_demo()
+        if self.is_complete:
+            self._allow_demo()
 
     def _tell_step(self) -> None:
         step = self.steps[self._at]
@@ -148,6 +164,7 @@ class WelcomePage(Page):
 
     def shown(self) -> None:
         """Look at what the step shows."""
+        self._weigh()
         self._tell_step()
 
     def show_session(self, session: RunSession) -> None:
@@ -203,6 +220,11 @@ class WelcomePage(Page):
     def set_compact(self, compact: bool) -> None:
         """Take less room in a narrow window."""
         super().set_compact(compact)
+        if self.body.count():
+            self._fit()
+
+    def _fit(self) -> None:
+        compact = self.compact
         self._side.setFixedWidth(SIDE_COMPACT_PX if compact else SIDE_PX)
         margin = MARGIN_COMPACT_PX if compact else MARGIN_PX
         self._right.setContentsMargins(margin, 36, margin - BAR_PX, 22)

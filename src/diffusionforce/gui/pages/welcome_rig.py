@@ -1,5 +1,7 @@
 """First steps, the rig: what was found out about cards, machine and environment, and what to do."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -24,10 +26,14 @@ class RigStep(QWidget):
     def __init__(self, watch: RigWatch, environment: EnvironmentDesk) -> None:
         super().__init__()
         self._environment = environment
-        self.setup = EnvironmentSetup(environment)
         self.setObjectName("clear")
         self._watch = watch
         self._has_asked = False
+        self._parts = column(None, gap=14)
+        self.setLayout(self._parts)
+
+    def build(self) -> Iterator[None]:
+        """Build it in pieces, once it has its place in the window."""
         self.card = Card("Your rig", gap=2)
         self._chip = Chip(tr("Looking"), "info", "clock")
         self.again = Button("Check again", "refresh", size="small")
@@ -37,13 +43,17 @@ class RigStep(QWidget):
         self._lines = QVBoxLayout()
         self._lines.setSpacing(0)
         self.card.add(self._lines)
-        self.setLayout(column(self.card, self.setup, None, gap=14))
-        # Once it has been seen here it stays, so that what was set up is also seen to be ready.
-        self.setup.setVisible(environment.is_needed)
-        watch.examined.connect(self._show)
+        self._parts.insertWidget(0, self.card)
         self._show_waiting()
-        if watch.report is not None:
-            self._show(watch.report)
+        self._watch.examined.connect(self._show)
+        if self._watch.report is not None:
+            self._show(self._watch.report)
+        yield
+        self.setup = EnvironmentSetup(self._environment)
+        self._parts.insertWidget(1, self.setup)
+        # Once it has been seen here it stays, so that what was set up is also seen to be ready.
+        self.setup.setVisible(self._environment.is_needed)
+        yield from self.setup.build()
 
     def shown(self) -> None:
         """Look at the machine, the first time, and at the training environment where one is needed."""

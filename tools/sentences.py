@@ -154,6 +154,7 @@ FROM_THE_CHILD = (
     "environment/plan.py",
     "environment/verification.py",
     "hooks/musubi/plain_states.py",
+    "job/kept_files.py",
     "rig/findings.py",
     "rig/speeds.py",
     "runs/deleting.py",

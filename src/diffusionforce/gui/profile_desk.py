@@ -1,5 +1,6 @@
 """Knows the profiles and what is typed into them, and does what is asked to their files on a thread."""
 
+import contextlib
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -14,7 +15,7 @@ from diffusionforce.gui.model import profile_shelf
 from diffusionforce.gui.model.profile_draft import ProfileDraft
 from diffusionforce.gui.model.profile_shelf import Imported, ShelfItem
 from diffusionforce.gui.preferences import FIRST_PROFILE, Preferences
-from diffusionforce.job import Profile, write_whole
+from diffusionforce.job import KeptFile, Profile
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -45,9 +46,11 @@ class ProfileDesk(QObject):
         self._drafts: dict[str, ProfileDraft] = {}
         self._engines: Mapping[str, str] = {}
         self._builtin: Mapping[str, Profile | None] = {}
-        self._file = preferences.path.with_name("drafts.json")
+        self._file = KeptFile(preferences.path.with_name("drafts.json"), _texts, empty={})
         # Texts that an earlier window did not save, until there is a draft that takes them.
-        self._kept = _read_kept(self._file)
+        self._kept: dict[str, dict[str, str]] = {}
+        with contextlib.suppress(OSError):  # Nothing is written down as long as it cannot be read.
+            self._kept = dict(self._file.read())
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.setInterval(KEEP_MS)
@@ -125,7 +128,7 @@ class ProfileDesk(QObject):
         self._later.stop()
         edited = {name: draft.kept_texts for name, draft in self._drafts.items() if draft.edited}
         try:
-            write_whole(self._file, json.dumps({**self._kept, **edited}, ensure_ascii=False).encode())
+            self._file.write(json.dumps({**self._kept, **edited}, ensure_ascii=False).encode())
         except OSError as error:
             log.warning("What is not saved of the profiles could not be written down: %s", error)
 
@@ -209,14 +212,15 @@ class ProfileDesk(QObject):
         self._do(lambda: profile_shelf.import_file(path), on_done)
 
 
-def _read_kept(path: Path) -> dict[str, dict[str, str]]:
-    """Return the texts in a file of drafts, by the names of their profiles and fields; none where it cannot be read."""
-    try:
-        kept = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
+def _texts(content: bytes) -> dict[str, dict[str, str]]:
+    """The texts in a file of drafts, by the names of their profiles and fields.
+
+    Raises:
+        ValueError: It is no such file.
+    """
+    kept = json.loads(content)
     if not isinstance(kept, dict):
-        return {}
+        raise ValueError("no texts")
     return {
         str(name): {str(field): text for field, text in texts.items() if isinstance(text, str)}
         for name, texts in kept.items()

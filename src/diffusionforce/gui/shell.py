@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLa
 from diffusionforce.gui import icons, places
 from diffusionforce.gui.closing import Closing
 from diffusionforce.gui.environment_desk import EnvironmentDesk
+from diffusionforce.gui.file_notices import FileNotices
 from diffusionforce.gui.model import strip_words, words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.outcome import Outcome
@@ -83,6 +84,7 @@ class Window(QWidget):
         self.system_notice = SystemNotice(self, preferences)
         self.system_notice.clicked.connect(self.show_run)
         self.notices = NoticeBar()
+        FileNotices(self).said.connect(lambda sentence, hint: self.notices.say("warn", sentence, hint))
         self.closing = Closing(self.runs, self.notices, self)
         self.closing.close_asked.connect(self.close)
         self.runs.taken.connect(self._on_taken)

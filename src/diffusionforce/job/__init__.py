@@ -16,6 +16,7 @@ from diffusionforce.job.files import (
 )
 from diffusionforce.job.home import data_dir, own_profiles_dir
 from diffusionforce.job.job import Job
+from diffusionforce.job.kept_files import KeptFile
 from diffusionforce.job.profile import SCHEMA_VERSION, Profile
 from diffusionforce.job.toml import loaded_toml, parsed_toml
 from diffusionforce.job.whole_files import PART_SUFFIX, neighbour_of, write_whole
@@ -24,6 +25,7 @@ __all__ = [
     "PART_SUFFIX",
     "SCHEMA_VERSION",
     "Job",
+    "KeptFile",
     "Profile",
     "builtin_profiles",
     "changed",

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from diffusionforce.job import write_whole
+from diffusionforce.job import KeptFile
 from diffusionforce.runs.storage import storage_error
 
 LABEL_NAME = "label.json"
@@ -27,8 +27,8 @@ NO_LABEL = RunLabel()
 def read_label(root: Path) -> RunLabel:
     """Return the label of a run; an empty one where there is none, or none that can be read."""
     try:
-        return RunLabel.model_validate_json((root / LABEL_NAME).read_bytes())
-    except (OSError, ValidationError):
+        return _file(root).read()
+    except OSError:
         return NO_LABEL
 
 
@@ -39,11 +39,15 @@ def write_label(root: Path, label: RunLabel) -> None:
         RunFolderError: The folder may not be written to.
         DiskError: The disk is full.
     """
-    path = root / LABEL_NAME
+    file = _file(root)
     try:
-        if label == NO_LABEL:
-            path.unlink(missing_ok=True)
-        else:
-            write_whole(path, label.model_dump_json(indent=1).encode())
+        if label != NO_LABEL:
+            file.write(label.model_dump_json(indent=1).encode())
+        elif file.read() != NO_LABEL:
+            file.path.unlink(missing_ok=True)
     except OSError as error:
         raise storage_error(error, root) from error
+
+
+def _file(root: Path) -> KeptFile[RunLabel]:
+    return KeptFile(root / LABEL_NAME, RunLabel.model_validate_json, empty=NO_LABEL)

@@ -1,8 +1,9 @@
 """The runs that wait for their turn, in one file of the data folder, so that they survive a restart.
 
 The file is read anew before each change, because two windows may share it. An entry that this version cannot read (a
-newer one may have written it) is passed over and kept. While the file itself cannot be read, because its disk fails or
-another program holds it, no run waits and nothing is changed: what is in it would be lost.
+newer one may have written it) is passed over and kept; a file that makes no sense is kept under another name. While the
+file itself cannot be read, because its disk fails or another program holds it, no run waits and nothing is changed:
+what is in it would be lost.
 """
 
 import json
@@ -13,8 +14,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from diffusionforce.errors import RunFolderError, UserError
-from diffusionforce.job import Job, data_dir, write_whole
-from diffusionforce.job.held_files import patiently
+from diffusionforce.job import Job, KeptFile, data_dir
 from diffusionforce.runs.state import utc_now
 from diffusionforce.runs.storage import shortened, storage_error
 
@@ -46,6 +46,7 @@ class RunQueue:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or data_dir() / FILE_NAME
+        self._file = KeptFile(self._path, _entries, empty=[])
 
     @property
     def runs(self) -> tuple[QueuedRun, ...]:
@@ -106,26 +107,33 @@ class RunQueue:
 
     def _raw(self) -> list[dict[str, Any]]:
         try:
-            content = json.loads(patiently(self._path.read_bytes))
-        except (FileNotFoundError, ValueError, RecursionError):
-            return []
+            return list(self._file.read())
         except OSError as error:
             raise RunFolderError(
                 f"The waiting runs in {shortened(self._path)} cannot be read: {error.strerror or error}.",
                 hint="Nothing was changed. Try again; if it stays so, check the disk.",
             ) from error
-        entries: object = cast(dict[str, Any], content).get("runs") if isinstance(content, dict) else None
-        if not isinstance(entries, list):
-            return []
-        return [cast(dict[str, Any], entry) for entry in cast(list[object], entries) if isinstance(entry, dict)]
 
     def _write(self, entries: list[dict[str, Any]]) -> None:
         content = json.dumps({"format": 1, "runs": entries}, ensure_ascii=False, indent=1)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self._path, content.encode())
+            self._file.write(content.encode())
         except OSError as error:
             raise storage_error(error, self._path) from error
+
+
+def _entries(content: bytes) -> list[dict[str, Any]]:
+    """The entries of a file, which need not be runs that this version can read.
+
+    Raises:
+        ValueError: It is no list of any.
+    """
+    whole: object = json.loads(content)
+    entries: object = cast(dict[str, Any], whole).get("runs") if isinstance(whole, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in cast(list[object], entries)):
+        raise ValueError("no list of runs")
+    return cast(list[dict[str, Any]], entries)
 
 
 def _entry(raw: dict[str, Any]) -> QueuedRun | None:

@@ -30,9 +30,14 @@ def test_datasets_are_remembered_with_what_their_check_said(tmp_path: Path):
     assert [entry.choice for entry in DatasetLibrary(tmp_path).own] == ["/pictures/cat"]
 
 
-def test_a_damaged_list_is_begun_anew(tmp_path: Path):
+def test_a_damaged_list_is_begun_anew_and_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     (tmp_path / "datasets.json").write_text("{", encoding="utf-8")
-    assert DatasetLibrary(tmp_path).own == []
+    library = DatasetLibrary(tmp_path)
+    assert library.own == []
+    library.add("/pictures/fox")
+    assert [path.read_text() for path in tmp_path.glob("datasets.json.damaged-*")] == ["{"]
+    assert len(DatasetLibrary(tmp_path).own) == 1
+    caplog.clear()
 
 
 def test_a_folder_with_a_second_one_becomes_a_set(tmp_path: Path):

@@ -22,9 +22,12 @@ def test_a_label_is_kept_beside_the_state_and_leaves_it_alone(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"name": 7}', b"\xff"])
-def test_a_damaged_label_is_none(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_label_is_none_and_is_kept(tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / LABEL_NAME).write_bytes(content)
     assert read_label(tmp_path) == RunLabel()
+    write_label(tmp_path, RunLabel(name="another"))
+    assert [path.read_bytes() for path in tmp_path.glob(f"{LABEL_NAME}.damaged-*")] == [content]
+    caplog.clear()
 
 
 def test_a_folder_that_refuses_is_said(tmp_path: Path) -> None:

@@ -70,13 +70,20 @@ def test_a_removed_run_comes_back_where_it_was(queue: RunQueue, tmp_path: Path):
     assert names(queue) == ["b", "c", "a"]
 
 
-def test_an_empty_or_broken_file_is_an_empty_queue(queue: RunQueue, tmp_path: Path):
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"runs": 5}', '{"runs": [1, null]}'])
+def test_a_broken_file_is_an_empty_queue_and_is_kept(
+    queue: RunQueue, tmp_path: Path, content: str, caplog: pytest.LogCaptureFixture
+):
     assert queue.runs == () and queue.take_next() is None
     path = tmp_path / "home" / "queue.json"
     path.parent.mkdir()
-    for content in ("", "{", "[]", '{"runs": 5}', '{"runs": [1, null]}'):
-        path.write_text(content)
-        assert queue.runs == ()
+    path.write_text(content)
+    assert queue.runs == ()
+    filled(queue, tmp_path)
+    assert names(queue) == ["a", "b", "c"]
+    assert [aside.read_text() for aside in path.parent.glob("queue.json.damaged-*")] == [content]
+    assert [record.getMessage().count("queue.json is damaged") for record in caplog.records] == [1]
+    caplog.clear()
 
 
 def test_what_a_newer_version_wrote_is_passed_over_and_kept(queue: RunQueue, tmp_path: Path):

@@ -3,17 +3,18 @@
 What the last check of each said is remembered beside it, so that the list can tell at the next start.
 """
 
+import contextlib
 import re
 import time
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from diffusionforce.datasets.sets import DatasetSet, SetFolder, is_set, read_set, write_set
 from diffusionforce.errors import DatasetError
 from diffusionforce.gui.model.dataset_table import DatasetTable
 from diffusionforce.gui.model.dataset_words import media_words
-from diffusionforce.job import dataset_folder, write_whole
+from diffusionforce.job import KeptFile, dataset_folder
 from diffusionforce.runs import data_dir
 
 MAX_ENTRIES = 200
@@ -66,14 +67,10 @@ class DatasetLibrary:
     def __init__(self, root: Path | None = None) -> None:
         """Open the list; `root` is for tests, the usual place is the data folder."""
         self._root = root or data_dir()
-        try:
-            self._entries = _File.model_validate_json(self._path.read_bytes()).entries
-        except (OSError, ValidationError):
-            self._entries = []
-
-    @property
-    def _path(self) -> Path:
-        return self._root / "datasets.json"
+        self._file = KeptFile(self._root / "datasets.json", _File.model_validate_json, empty=_File())
+        self._entries: list[Entry] = []
+        with contextlib.suppress(OSError):  # Nothing is saved as long as it cannot be read.
+            self._entries = list(self._file.read().entries)
 
     @property
     def own(self) -> list[Entry]:
@@ -118,7 +115,7 @@ class DatasetLibrary:
         """Write the file. A disk that refuses costs only what the list remembers."""
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            write_whole(self._path, _File(entries=self._entries).model_dump_json(indent=1).encode())
+            self._file.write(_File(entries=self._entries).model_dump_json(indent=1).encode())
         except OSError:
             return
 

@@ -1,10 +1,11 @@
 """Samples that somebody marked, kept in a file of the run's folder, so that they go where the run goes."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any, cast
 
-from diffusionforce.job import write_whole
+from diffusionforce.job import KeptFile
 from diffusionforce.runs import storage_error
 
 FILE_NAME = "favourites.json"
@@ -18,8 +19,10 @@ class Favourites:
     """
 
     def __init__(self, root: Path) -> None:
-        self._path = root / FILE_NAME
-        self._marked = dict.fromkeys(_read(self._path))
+        self._file = KeptFile[list[str]](root / FILE_NAME, _marked, empty=[])
+        self._marked: dict[str, None] = {}
+        with contextlib.suppress(OSError):  # Marking refuses, as long as what was marked cannot be read.
+            self._marked = dict.fromkeys(self._file.read())
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -39,25 +42,27 @@ class Favourites:
             RunFolderError: The folder may not be written to; nothing has changed.
             DiskError: The disk is full; nothing has changed.
         """
-        changed = dict(self._marked)
-        is_marked = path not in changed
-        if is_marked:
-            changed[path] = None
-        else:
-            del changed[path]
-        content = json.dumps({"format": 1, "samples": list(changed)}, ensure_ascii=False, indent=1)
+        is_marked = path not in self._marked
         try:
-            write_whole(self._path, content.encode())
+            changed = dict.fromkeys(self._file.read())
+            changed.pop(path, None)
+            changed |= {path: None} if is_marked else {}
+            content = json.dumps({"format": 1, "samples": list(changed)}, ensure_ascii=False, indent=1)
+            self._file.write(content.encode())
         except OSError as error:
-            raise storage_error(error, self._path) from error
+            raise storage_error(error, self._file.path) from error
         self._marked = changed
         return is_marked
 
 
-def _read(path: Path) -> list[str]:
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return []
-    samples: object = cast(dict[str, Any], content).get("samples") if isinstance(content, dict) else None
-    return [path for path in cast(list[object], samples) if isinstance(path, str)] if isinstance(samples, list) else []
+def _marked(content: bytes) -> list[str]:
+    """The samples in a file.
+
+    Raises:
+        ValueError: It is no list of any.
+    """
+    whole: object = json.loads(content)
+    samples: object = cast(dict[str, Any], whole).get("samples") if isinstance(whole, dict) else None
+    if not isinstance(samples, list) or not all(isinstance(path, str) for path in cast(list[object], samples)):
+        raise ValueError("no list of samples")
+    return cast(list[str], samples)

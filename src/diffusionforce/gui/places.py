@@ -86,7 +86,7 @@ def _profiles(window: "Window") -> Page:
 def _history(window: "Window") -> Page:
     from diffusionforce.gui.pages.history import HistoryPage
 
-    page = HistoryPage(window.store, window.queue, window.trash)
+    page = HistoryPage(window.store, window.queue, window.trash, window.preferences)
     page.show_session(window.session)
     page.open_asked.connect(window.open_run)
     page.gallery_asked.connect(window.open_in_gallery)

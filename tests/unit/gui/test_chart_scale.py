@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffusionforce.gui.widgets.chart_scale import decimals, nice_range, thinned
+from diffusionforce.gui.widgets.chart_scale import decimals, nice_range, thinned, value_axis
 
 FINITE = st.floats(min_value=-1e9, max_value=1e9)
 
@@ -52,3 +52,31 @@ def test_thinning_keeps_the_extremes():
 
 def test_values_that_are_no_numbers_are_left_out():
     assert thinned([1, 2, 3], [1.0, math.nan, math.inf], limit=10) == [(1, 1.0)]
+
+
+@given(st.floats(min_value=1e-12, max_value=1e9), st.floats(min_value=1, max_value=1e9), st.integers(3, 4))
+def test_a_logarithmic_axis_holds_both_values(lowest: float, factor: float, num_ticks: int):
+    axis = value_axis(lowest, lowest * factor, num_ticks=num_ticks, is_log=True)
+    assert axis.is_log
+    assert -1e-6 <= axis.share(lowest) <= axis.share(lowest * factor) <= 1 + 1e-6
+    assert 2 <= len(axis.ticks) <= num_ticks + 3
+    assert list(axis.ticks) == sorted(set(axis.ticks))
+    assert len({axis.words(tick) for tick in axis.ticks}) == len(axis.ticks), "ticks can be told apart"
+
+
+def test_equal_factors_are_equal_distances():
+    axis = value_axis(0.01, 1.0, is_log=True)
+    assert axis.share(0.1) == pytest.approx((axis.share(0.01) + axis.share(1.0)) / 2)
+    assert [axis.words(tick) for tick in axis.ticks] == ["0.01", "0.1", "1"] or len(axis.ticks) > 3
+
+
+def test_zero_and_below_have_no_place_on_a_logarithmic_axis():
+    axis = value_axis(0.01, 1.0, is_log=True)
+    assert not axis.shows(0.0) and not axis.shows(-1.0) and not axis.shows(math.nan)
+    assert axis.shows(0.5)
+    assert value_axis(0.0, 1.0).shows(-1.0)
+
+
+def test_without_a_value_above_zero_the_axis_is_a_plain_one():
+    assert not value_axis(-1.0, 0.0, is_log=True).is_log
+    assert not value_axis(math.nan, math.nan, is_log=True).is_log

@@ -33,6 +33,8 @@ KEY_GROUPS = (
             ("Ctrl+Shift+P", noted("Preview now")),
             ("Ctrl+F", noted("Find in the log")),
             ("← →", noted("Read the chart; move the cut between the cards")),
+            ("+ − 0", noted("Look at fewer steps of a chart, at more, at all")),
+            ("Shift+← Shift+→", noted("Move along a chart of which a part is in sight")),
         ),
     ),
     KeyGroup(

@@ -10,12 +10,15 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background
 from diffusionforce.gui.model import comparison, words
+from diffusionforce.gui.model.chart_table import file_stem
 from diffusionforce.gui.model.comparison import ComparedRun
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_title import shown_title
 from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.chart_menu import ChartMenu
 from diffusionforce.gui.widgets.check_mark import CheckMark
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
@@ -32,7 +35,7 @@ class CompareRunsPane(QWidget):
 
     closed = Signal()
 
-    def __init__(self, store: PictureStore) -> None:
+    def __init__(self, store: PictureStore, preferences: Preferences) -> None:
         super().__init__()
         self.setObjectName("clear")
         self._store = store
@@ -44,6 +47,7 @@ class CompareRunsPane(QWidget):
         self._notice = column(gap=8)
         self._reading = Empty("clock", "Reading the runs", "Their losses and previews are looked through.")
         self.chart = OverlayChart()
+        self.menu = ChartMenu(self.chart, preferences, name=self._chart_name)
         self.all_settings = CheckMark("Show all settings")
         self.all_settings.toggled.connect(lambda _on: self._show_settings())
         self.steps = QComboBox()
@@ -54,6 +58,7 @@ class CompareRunsPane(QWidget):
 
     def _build(self) -> None:
         losses = Card("Loss", "smoothed, over the steps of each run").add(self.chart)
+        losses.header.addWidget(self.menu.button)
         settings = Card("Settings", "what differs")
         settings.header.addWidget(self.all_settings)
         self._settings.setHorizontalSpacing(16)
@@ -101,12 +106,20 @@ class CompareRunsPane(QWidget):
         self._reading.hide()
         self._scroll.show()
         self._show_legend()
-        lines = [OverlayLine(letter=run.letter, steps=run.losses.steps, values=run.losses.smoothed) for run in runs]
-        self.chart.show_lines(lines)
+        self.menu.take_scale()
+        self.chart.show_lines(
+            [
+                OverlayLine(letter=run.letter, name=run.title, steps=run.losses.steps, values=run.losses.smoothed)
+                for run in runs
+            ]
+        )
         self.all_settings.setChecked(False)
         self._show_settings()
         self._fill_steps()
         self._show_samples()
+
+    def _chart_name(self) -> tuple[str, str]:
+        return tr("Smoothed loss"), file_stem("loss", *(run.root.name for run in self._runs[:2]))
 
     def _show_legend(self) -> None:
         clear(self._legend)

@@ -19,6 +19,7 @@ from diffusionforce.gui.pages.history_care import RunCare
 from diffusionforce.gui.pages.history_rows import CurrentRow, Entry, PastRow, WaitingRow, open_folder
 from diffusionforce.gui.pages.page import Header, Page
 from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.queue_desk import NEW_NAME, QueueDesk
 from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.session import RunSession
@@ -50,8 +51,9 @@ class HistoryPage(Page):
     deleted = Signal(Path)
     """A run that goes to the trash: whoever reads its files has to let go of them."""
 
-    def __init__(self, store: PictureStore, desk: QueueDesk, trash: RunTrash) -> None:
+    def __init__(self, store: PictureStore, desk: QueueDesk, trash: RunTrash, preferences: Preferences) -> None:
         super().__init__()
+        self._preferences = preferences
         self._store, self._desk, self._trash = store, desk, trash
         self._session: RunSession | None = None
         self.reader = HistoryReader(is_held=self._is_held, parent=self)
@@ -111,7 +113,9 @@ class HistoryPage(Page):
         if self._pane is None:
             from diffusionforce.gui.pages.compare_runs import CompareRunsPane  # noqa: PLC0415 - see above.
 
-            self._pane = CompareRunsPane(self._store)
+            self._pane = CompareRunsPane(self._store, self._preferences)
+            self._pane.menu.saved.connect(lambda path: self.toasts.say("ok", tr("Saved"), path))
+            self._pane.menu.failed.connect(lambda error: self.toasts.say("err", error.sentence, error.hint))
             self._pane.closed.connect(self._close_pane)
             self._stack.addWidget(self._pane)
         return self._pane

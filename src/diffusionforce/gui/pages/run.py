@@ -39,7 +39,7 @@ class RunPlace(QStackedWidget):
         super().__init__()
         self.devices = DevicesCard()
         self.plan = RunPlanPage(preferences, store, self.devices)
-        self._store, self._ram_bytes = store, ram_bytes
+        self._store, self._preferences, self._ram_bytes = store, preferences, ram_bytes
         self._live: RunLivePage | None = None
         self._other: RunLivePage | None = None
         self._compact = self._next_waits = False
@@ -72,7 +72,7 @@ class RunPlace(QStackedWidget):
         # Loaded late: most starts of the window show no run.
         from diffusionforce.gui.pages.run_live import RunLivePage  # noqa: PLC0415
 
-        page = RunLivePage(self._store, ram_bytes=self._ram_bytes)
+        page = RunLivePage(self._store, self._preferences, ram_bytes=self._ram_bytes)
         page.set_compact(self._compact)
         if self._report is not None:
             page.traffic.take_cards(self._report.cards)

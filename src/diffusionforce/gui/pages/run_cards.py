@@ -10,8 +10,10 @@ from diffusionforce.gui.model import words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
+from diffusionforce.gui.widgets.chart_menu import ChartMenu
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import row
 from diffusionforce.gui.widgets.line_chart import ChartData, LineChart
@@ -31,21 +33,26 @@ class LossCard(Card):
     due = Signal()
     """What came within the wait is to be drawn now, also when nothing follows."""
 
-    def __init__(self) -> None:
+    def __init__(self, preferences: Preferences) -> None:
         super().__init__("Loss", gap=6)
         self.chart = LineChart()
+        self.chart_name: tuple[str, str] = ("", "")
+        """Title and name of a file in which the chart is saved."""
+        self.menu = ChartMenu(self.chart, preferences, name=lambda: self.chart_name)
         self._shown_s = 0.0
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.due)
         for colour, text in (("focus", "Smoothed"), ("faint", "Each step"), ("warn", "Held-out")):
             self.header.addLayout(row(Swatch(colour), Label(text, "caption"), gap=6))
+        self.header.addWidget(self.menu.button)
         self.setMinimumHeight(216)
         self.add((self.chart, 1))
 
     def forget(self) -> None:
-        """Draw the next data at once: it is another run's."""
+        """Draw the next data at once, all of it: it is another run's."""
         self._shown_s = 0.0
+        self.chart.reset()
 
     def show_model(self, model: RunModel) -> None:
         """Show the losses of a run, soon if not now."""

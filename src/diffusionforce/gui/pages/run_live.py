@@ -8,6 +8,8 @@ from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import again, measured
+from diffusionforce.gui.model.chart_table import file_stem
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.link_traffic import LinkTraffic
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pages.page import Page
@@ -16,11 +18,13 @@ from diffusionforce.gui.pages.run_header import RunHeader
 from diffusionforce.gui.pages.run_notice import RunNotice
 from diffusionforce.gui.pages.run_tiles import RunTiles
 from diffusionforce.gui.pictures import PictureStore
+from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.device_card import DeviceCard
 from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.links_card import LinksCard
 from diffusionforce.gui.widgets.measured_card import MeasuredCard
+from diffusionforce.gui.widgets.toast import Toasts
 from diffusionforce.job import Job
 from diffusionforce.rig import Traffic
 from diffusionforce.wire import Command
@@ -41,7 +45,7 @@ class RunLivePage(Page):
     failed = Signal(object)
     """A `UserError`: what was asked for could not be done."""
 
-    def __init__(self, store: PictureStore, *, ram_bytes: int) -> None:
+    def __init__(self, store: PictureStore, preferences: Preferences, *, ram_bytes: int) -> None:
         super().__init__()
         self._ram_bytes = ram_bytes
         self._session: RunSession | None = None
@@ -50,7 +54,8 @@ class RunLivePage(Page):
         self.header = RunHeader(self)
         self.notice = RunNotice()
         self.tiles = RunTiles()
-        self.loss, self.step, self.log = LossCard(), StepCard(), LogCard()
+        self.loss, self.step, self.log = LossCard(preferences), StepCard(), LogCard()
+        self.toasts = Toasts(self)
         self.previews = PreviewsCard(store)
         self.measured = MeasuredCard()
         self.traffic, self.links = LinkTraffic(), LinksCard()
@@ -76,6 +81,8 @@ class RunLivePage(Page):
         notice.run_asked.connect(self.run_asked)
         notice.log_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.loss.due.connect(self.refresh)
+        self.loss.menu.saved.connect(lambda path: self.toasts.say("ok", tr("Saved"), path))
+        self.loss.menu.failed.connect(self.failed)
         QShortcut(QKeySequence("Ctrl+F"), self).activated.connect(self.log.search.start)
         self.log.file_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.previews.gallery_asked.connect(self.gallery_asked)
@@ -105,6 +112,7 @@ class RunLivePage(Page):
         session.ended.connect(self._on_ended)
         self.log.forget()
         self.loss.forget()
+        self.loss.chart_name = (f"{tr('Loss')} · {session.long_title}", file_stem(session.root.name, "loss"))
         self._rebalances = False
         self._forget_devices()
         self.traffic.forget()
@@ -207,4 +215,5 @@ class RunLivePage(Page):
 
     def shown(self) -> None:
         """Show what happened while the page was hidden."""
+        self.loss.menu.take_scale()
         self.refresh()

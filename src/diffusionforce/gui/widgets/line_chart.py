@@ -6,17 +6,16 @@ that remains is visible. Hovering, or the arrow keys, read out a step.
 
 import bisect
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPen
 
 from diffusionforce.gui import icons, paint, theme
+from diffusionforce.gui.model.chart_table import HELD_OUT, LOSS, SMOOTHED, TableColumn, over_steps
 from diffusionforce.gui.model.language import tr
-from diffusionforce.gui.widgets.chart_scale import decimals, nice_range, thinned
-from diffusionforce.gui.widgets.focus import shows_ring
+from diffusionforce.gui.widgets.step_chart import Frame, StepChart
 
 RANGE_SAMPLE = 2000
 
@@ -42,37 +41,14 @@ class ChartData:
     last_step: int = 1
 
 
-@dataclass(kw_only=True)
-class _Frame:
-    """The plot area and the ranges it shows."""
-
-    area: QRectF
-    last_step: int
-    low: float
-    high: float
-    tick: float
-    ticks: list[float] = field(default_factory=list)
-
-    def x(self, step: float) -> float:
-        return self.area.left() + step / self.last_step * self.area.width()
-
-    def y(self, value: float) -> float:
-        return self.area.top() + (self.high - value) / (self.high - self.low) * self.area.height()
-
-
-class LineChart(QWidget):
+class LineChart(StepChart):
     """The loss over the steps of a run."""
 
-    MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 46, 8, 8, 20
-
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(tr("Loss over steps"))
         self._data = ChartData()
         self._cursor: int | None = None
         self.setMinimumHeight(150)
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(tr("Loss over steps"))
 
     def show_data(self, data: ChartData) -> None:
         """Show other data."""
@@ -82,88 +58,81 @@ class LineChart(QWidget):
             self.setAccessibleDescription(tr(f"Smoothed loss {now} at step {data.steps[-1]}, {start} at the start."))
         self.update()
 
-    def _frame(self) -> _Frame:
-        area = QRectF(self.rect()).adjusted(self.MARGIN_LEFT, self.MARGIN_TOP, -self.MARGIN_RIGHT, -self.MARGIN_BOTTOM)
-        held = [loss for _, loss in self._data.held_out]
-        # A sample of the steps is enough to find the range, and keeps long runs cheap.
-        every = max(1, len(self._data.raw) // RANGE_SAMPLE)
-        values = sorted(v for v in [*self._data.raw[::every], *held] if v == v and abs(v) < 1e9)
-        low, high = (0.0, 1.0) if not values else (values[0], values[max(0, int(len(values) * 0.998) - 1)])
-        high = max([high, *held])
-        if len(values) < 2:
-            low = min(0.0, low)
-        low, high, tick = nice_range(low, high, ticks=4 if area.height() > 140 else 3)
-        count = round((high - low) / tick)
-        ticks = [low + tick * i for i in range(count + 1)]
-        last = max(1, self._data.last_step)
-        return _Frame(area=area, last_step=last, low=low, high=high, tick=tick, ticks=ticks)
+    def newest_step(self) -> int:
+        """Return the newest step with a loss."""
+        return self._data.steps[-1] if self._data.steps else 0
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint axes, lines, marks and the read-out."""
-        painter = paint.begin(self)
-        frame = self._frame()
-        self._paint_axes(painter, frame)
-        painter.save()
-        painter.setClipRect(frame.area.adjusted(-5, -2, 5, 5))
-        self._paint_lines(painter, frame)
-        painter.restore()
-        if self._cursor is not None and self._data.steps:
-            self._paint_readout(painter, frame)
-        if shows_ring(self):
-            paint.ring(painter, self.rect())
-        painter.end()
+    def last_step(self) -> int:
+        """Return the last step of the run."""
+        return max(1, self._data.last_step, self.newest_step())
 
-    def _paint_axes(self, painter: QPainter, frame: _Frame) -> None:
-        area, small = frame.area, theme.font(11)
-        places = decimals(frame.tick)
-        for value in frame.ticks:
-            y = frame.y(value)
-            painter.setPen(QPen(theme.colour("line"), 1))
-            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-            box = QRectF(0, y - 8, area.left() - 8, 16)
-            paint.text(painter, box, f"{value:.{places}f}", font=small, colour="text3", align=paint.RIGHT)
-        _, _, step = nice_range(0, frame.last_step, ticks=4)
-        position = 0.0
-        while position <= frame.last_step:
-            x = frame.x(position)
-            near_end = frame.area.right() - x < 24
-            box = QRectF(x if position == 0 else x - 40 - (40 if near_end else 0), self.height() - 17, 80, 16)
-            align = paint.LEFT if position == 0 else paint.RIGHT if near_end else paint.CENTRE
-            words = f"{position:,.0f}" if position else tr("step 0")
-            paint.text(painter, box, words, font=small, colour="text3", align=align)
-            position += step
+    def values(self, first: float, last: float) -> Iterable[float]:
+        """Return a sample of the losses between two steps, which keeps long runs cheap, and all held-out ones."""
+        data = self._data
+        start, end = bisect.bisect_left(data.steps, first), bisect.bisect_right(data.steps, last)
+        every = max(1, (end - start) // RANGE_SAMPLE)
+        return [*data.raw[start:end:every], *(loss for step, loss in data.held_out if first <= step <= last)]
 
-    def _paint_lines(self, painter: QPainter, frame: _Frame) -> None:
-        data, limit = self._data, max(64, int(frame.area.width()))
+    def value_range(self, values: list[float]) -> tuple[float, float]:
+        """Return a range that single high losses may leave."""
+        highest = values[max(0, int(len(values) * 0.998) - 1)]
+        held = [loss for _, loss in self._data.held_out if loss <= values[-1]]
+        lowest = values[0] if len(values) > 1 or self.is_log else min(0.0, values[0])
+        return lowest, max([highest, *held])
+
+    def legend(self) -> Sequence[tuple[str, str]]:
+        """Return the three lines."""
+        return (("focus", tr("Smoothed")), ("text3", tr("Each step")), ("warn", tr("Held-out")))
+
+    def table(self) -> str:
+        """Return all losses by step."""
+        data = self._data
+        columns = (
+            TableColumn(name=LOSS, values=dict(zip(data.steps, data.raw, strict=True))),
+            TableColumn(name=SMOOTHED, values=dict(zip(data.steps, data.smoothed, strict=True))),
+            TableColumn(name=HELD_OUT, values=dict(data.held_out)),
+        )
+        return over_steps(columns)
+
+    def paint_lines(self, painter: QPainter, frame: Frame) -> None:
+        """Paint the losses, and the cameras of the previews."""
+        data = self._data
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(theme.mixed("text3", "card", 0.55), 1))
-        painter.drawPath(_path(frame, thinned(data.steps, data.raw, limit=limit)))
+        painter.drawPath(_path(frame, frame.points(data.steps, data.raw)))
         # As single lines: Qt's stroker takes a tenth of a second for one thick path that crosses itself.
         pen = QPen(theme.colour("focus"), 2.2)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.setPen(pen)
-        painter.drawLines(_lines(frame, thinned(data.steps, data.smoothed, limit=limit)))
+        painter.drawLines(_lines(frame, frame.points(data.steps, data.smoothed)))
         if data.held_out:
-            pen = QPen(theme.colour("warn"), 2)
-            pen.setDashPattern([4, 3])
-            painter.setPen(pen)
-            painter.drawPath(_path(frame, [(float(s), v) for s, v in data.held_out]))
-            painter.setBrush(theme.colour("card"))
-            painter.setPen(QPen(theme.colour("warn"), 1.8))
-            for step, loss in data.held_out:
-                painter.drawEllipse(QPointF(frame.x(step), frame.y(loss)), 3, 3)
+            self._paint_held_out(painter, frame)
         for mark in data.marks:
             box = QRectF(frame.x(mark) - 6, frame.area.top() + 1, 12, 12)
             icons.paint(painter, "camera", box, theme.current().text3)
-        if data.steps and data.smoothed[-1] == data.smoothed[-1]:
+        if data.steps and frame.axis.shows(data.smoothed[-1]):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(theme.colour("focus"))
             painter.drawEllipse(QPointF(frame.x(data.steps[-1]), frame.y(data.smoothed[-1])), 4, 4)
 
-    def _paint_readout(self, painter: QPainter, frame: _Frame) -> None:
-        index = min(self._cursor or 0, len(self._data.steps) - 1)
+    def _paint_held_out(self, painter: QPainter, frame: Frame) -> None:
+        shown = [(float(step), loss) for step, loss in self._data.held_out if frame.axis.shows(loss)]
+        pen = QPen(theme.colour("warn"), 2)
+        pen.setDashPattern([4, 3])
+        painter.setPen(pen)
+        painter.drawPath(_path(frame, shown))
+        painter.setBrush(theme.colour("card"))
+        painter.setPen(QPen(theme.colour("warn"), 1.8))
+        for step, loss in shown:
+            painter.drawEllipse(QPointF(frame.x(step), frame.y(loss)), 3, 3)
+
+    def paint_over(self, painter: QPainter, frame: Frame) -> None:
+        """Paint the read-out of a step."""
+        if self._cursor is None or not self._data.steps:
+            return
+        index = min(self._cursor, len(self._data.steps) - 1)
         step, value = self._data.steps[index], self._data.smoothed[index]
-        if value != value:
+        if not frame.axis.shows(value) or not frame.first <= step <= frame.last:
             return
         point = QPointF(frame.x(step), frame.y(value))
         painter.setPen(QPen(theme.colour("edge"), 1))
@@ -171,7 +140,8 @@ class LineChart(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.colour("focus"))
         painter.drawEllipse(point, 4, 4)
-        words, small = f"step {step:,}   {value:.4f}   this step {self._data.raw[index]:.4f}", theme.font(11)
+        here = tr("this step {loss}").format(loss=f"{self._data.raw[index]:.4f}")
+        words, small = f"{tr(f'step {step:,}')}   {value:.4f}   {here}", theme.font(11)
         width = paint.text_width(words, small) + 16
         left = min(point.x() + 8, self.width() - width - 4)
         box = QRectF(left, max(2.0, point.y() - 34), width, 24)
@@ -182,10 +152,10 @@ class LineChart(QWidget):
         """Read out the step under the mouse."""
         steps = self._data.steps
         if steps:
-            frame = self._frame()
-            share = (event.position().x() - frame.area.left()) / max(1.0, frame.area.width())
-            self._cursor = min(len(steps) - 1, bisect.bisect_left(steps, share * frame.last_step))
+            step = self.frame().step_at(event.position().x())
+            self._cursor = min(len(steps) - 1, bisect.bisect_left(steps, step))
             self.update()
+        super().mouseMoveEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
         """Stop reading out."""
@@ -196,7 +166,7 @@ class LineChart(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Read out the step before or after with the arrow keys."""
         move = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
-        if move is None or not self._data.steps:
+        if move is None or not self._data.steps or event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             super().keyPressEvent(event)
             return
         last = len(self._data.steps) - 1
@@ -205,12 +175,12 @@ class LineChart(QWidget):
         self.update()
 
 
-def _lines(frame: _Frame, points: Sequence[tuple[float, float]]) -> list[QLineF]:
+def _lines(frame: Frame, points: Sequence[tuple[float, float]]) -> list[QLineF]:
     places = [QPointF(frame.x(step), frame.y(value)) for step, value in points]
     return [QLineF(a, b) for a, b in itertools.pairwise(places)]
 
 
-def _path(frame: _Frame, points: Sequence[tuple[float, float]]) -> QPainterPath:
+def _path(frame: Frame, points: Sequence[tuple[float, float]]) -> QPainterPath:
     path = QPainterPath()
     for i, (step, value) in enumerate(points):
         point = QPointF(frame.x(step), frame.y(value))

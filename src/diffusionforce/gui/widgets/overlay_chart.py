@@ -1,91 +1,98 @@
 """The smoothed losses of several runs in one chart; each line has its letter at its end, and a style of its own."""
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QPainter, QPainterPath, QPen
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.chart_table import SMOOTHED, TableColumn, over_steps
 from diffusionforce.gui.model.language import tr
-from diffusionforce.gui.widgets.chart_scale import decimals, nice_range, thinned
+from diffusionforce.gui.widgets.step_chart import Frame, StepChart
 
 LINE_COLOURS = ("focus", "warn", "ok", "info")
 _DASHES: tuple[tuple[float, ...], ...] = ((), (5, 3), (2, 2.5), (7, 2.5, 1.5, 2.5))
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 26, 10, 22
 
 
 @dataclass(frozen=True, kw_only=True)
 class OverlayLine:
-    """One line: its letter, and its points. Values that are no numbers are left out."""
+    """One line: its letter, the name of its run, and its points. Values that are no numbers are left out."""
 
     letter: str
+    name: str = ""
     steps: Sequence[int]
     values: Sequence[float]
 
 
-class OverlayChart(QWidget):
+class OverlayChart(StepChart):
     """Paints the lines over a common axis."""
 
+    MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 26, 10, 22
+
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(tr("Losses of the runs"))
         self._lines: tuple[OverlayLine, ...] = ()
         self.setMinimumHeight(190)
-        self.setAccessibleName(tr("Losses of the runs"))
 
     def show_lines(self, lines: Sequence[OverlayLine]) -> None:
         """Show other lines."""
         self._lines = tuple(lines)
+        self.span.reset()
         ends = [f"{line.letter} {line.values[-1]:.4f} at step {line.steps[-1]}" for line in lines if line.steps]
         self.setAccessibleDescription("Smoothed loss at the end: " + ", ".join(ends))
         self.update()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint axes, lines and letters."""
-        painter = paint.begin(self)
-        area = QRectF(self.rect()).adjusted(_LEFT, _TOP, -_RIGHT, -_BOTTOM)
-        points = [thinned(line.steps, line.values, limit=max(64, int(area.width()))) for line in self._lines]
-        values = [value for line in points for _, value in line]
-        if not values:
-            paint.text(painter, area, "No losses yet", font=theme.font(13), colour="text3", align=paint.CENTRE)
-            painter.end()
-            return
-        low, high, tick = nice_range(min(values), max(values), ticks=4)
-        last = max(step for line in points for step, _ in line) or 1
-        self._paint_axes(painter, area, low=low, high=high, tick=tick, last=last)
-        for index, line in enumerate(points):
-            if line:
-                places = [
-                    QPointF(
-                        area.left() + step / last * area.width(),
-                        area.top() + (high - value) / (high - low) * area.height(),
-                    )
-                    for step, value in line
-                ]
-                self._paint_line(painter, places, index)
-        painter.end()
+    def newest_step(self) -> int:
+        """Return the last step of the longest run."""
+        return max((line.steps[-1] for line in self._lines if line.steps), default=0)
 
-    def _paint_axes(
-        self, painter: QPainter, area: QRectF, *, low: float, high: float, tick: float, last: float
-    ) -> None:
-        small, places = theme.font(11), decimals(tick)
-        for index in range(round((high - low) / tick) + 1):
-            value = low + tick * index
-            y = area.top() + (high - value) / (high - low) * area.height()
-            painter.setPen(QPen(theme.colour("line"), 1))
-            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-            box = QRectF(0, y - 8, area.left() - 8, 16)
-            paint.text(painter, box, f"{value:.{places}f}", font=small, colour="text3", align=paint.RIGHT)
-        _, _, step = nice_range(0, last, ticks=4)
-        at = 0.0
-        while at <= last:
-            x = area.left() + at / last * area.width()
-            box = QRectF(x if at == 0 else x - 60 if area.right() - x < 30 else x - 30, self.height() - 17, 60, 16)
-            align = paint.LEFT if at == 0 else paint.RIGHT if area.right() - x < 30 else paint.CENTRE
-            words = f"{at:,.0f}" if at else tr("step 0")
-            paint.text(painter, box, words, font=small, colour="text3", align=align)
-            at += step
+    def last_step(self) -> int:
+        """Return the last step of the longest run."""
+        return max(1, self.newest_step())
+
+    def values(self, first: float, last: float) -> Iterable[float]:
+        """Return the losses between two steps."""
+        for line in self._lines:
+            start, end = bisect.bisect_left(line.steps, first), bisect.bisect_right(line.steps, last)
+            yield from line.values[start:end]
+
+    def legend(self) -> Sequence[tuple[str, str]]:
+        """Return letters and names of the runs."""
+        return [
+            (LINE_COLOURS[index % len(LINE_COLOURS)], f"{line.letter}  {line.name}".strip())
+            for index, line in enumerate(self._lines)
+        ]
+
+    def table(self) -> str:
+        """Return the losses of all runs by step."""
+        return over_steps(
+            [
+                TableColumn(
+                    name=" ".join((line.letter, SMOOTHED, line.name)).strip(),
+                    values=dict(zip(line.steps, line.values, strict=True)),
+                )
+                for line in self._lines
+            ]
+        )
+
+    def paint_lines(self, painter: QPainter, frame: Frame) -> None:
+        """Paint the lines; their letters stand at their ends."""
+        painter.setClipping(False)
+        lines = [frame.points(line.steps, line.values) for line in self._lines]
+        if not any(lines):
+            words = tr("No losses yet")
+            paint.text(painter, frame.area, words, font=theme.font(13), colour="text3", align=paint.CENTRE)
+        for index, points in enumerate(lines):
+            places = [QPointF(frame.x(step), frame.y(value)) for step, value in points]
+            if places:
+                painter.save()
+                painter.setClipRect(frame.area.adjusted(0, -2, 0, 2))
+                self._paint_line(painter, places, index)
+                painter.restore()
+                inside = [place for place in places if place.x() <= frame.area.right() + 1]
+                self._paint_letter(painter, (inside or places)[-1], index)
 
     def _paint_line(self, painter: QPainter, places: list[QPointF], index: int) -> None:
         pen = QPen(theme.colour(LINE_COLOURS[index % len(LINE_COLOURS)]), 2)
@@ -98,7 +105,8 @@ class OverlayChart(QWidget):
         for place in places[1:]:
             path.lineTo(place)
         painter.drawPath(path)
-        end = places[-1]
+
+    def _paint_letter(self, painter: QPainter, end: QPointF, index: int) -> None:
         box = QRectF(end.x() + 4, end.y() - 8 + 11 * (index % 2) - 5, 18, 16)
         ink = LINE_COLOURS[index % len(LINE_COLOURS)]
         paint.text(painter, box, self._lines[index].letter, font=theme.font(12, 700), colour=ink)

@@ -159,6 +159,7 @@ FROM_THE_CHILD = (
     "rig/speeds.py",
     "runs/deleting.py",
     "runs/folder.py",
+    "runs/lora_files.py",
     "runs/queue.py",
     "runs/storage.py",
     "trainer/card_loss.py",

@@ -234,7 +234,7 @@ def test_marks_that_cannot_be_kept_are_said(done: Window, qtbot: QtBot, monkeypa
     def refuse(path: Path, content: bytes) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("diffusionforce.gui.model.favourites.write_whole", refuse)
+    monkeypatch.setattr("diffusionforce.job.kept_files.write_whole", refuse)
     done.gallery.grid.choose(Cell(0, 0))
     qtbot.keyClick(done.gallery.grid, Qt.Key.Key_F)
     assert done.gallery._problem.count() == 1

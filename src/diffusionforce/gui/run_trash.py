@@ -1,8 +1,8 @@
-"""Runs that were deleted, but can still be brought back with one click.
+"""Runs, and LoRA files of runs, that were deleted, but can still be brought back with one click.
 
-The system's trash takes folders, and on some systems gives no program a way to have them back. So a run that is deleted
-is only left out of sight at first, and goes to the trash a moment later, or when the window closes. If the window
-crashes before that, nothing is lost.
+The system's trash takes folders and files, and on some systems gives no program a way to have them back. So what is
+deleted is only left out of sight at first, and goes to the trash a moment later, or when the window closes. If the
+window crashes before that, nothing is lost.
 """
 
 from pathlib import Path
@@ -14,12 +14,12 @@ from diffusionforce.gui import background
 
 
 class RunTrash(QObject):
-    """Knows which runs are on their way out, and sends them on."""
+    """Knows which runs and files are on their way out, and sends them on."""
 
     changed = Signal()
-    """Other runs than before are out of sight."""
+    """Others than before are out of sight."""
     failed = Signal(object)
-    """A `UserError`: the system did not take a run, which is back in sight."""
+    """A `UserError`: the system did not take something, which is back in sight."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,17 +28,17 @@ class RunTrash(QObject):
         self._gone: set[Path] = set()
 
     def holds(self, path: Path) -> bool:
-        """Tell whether a path is that of a run that was deleted, or lies in one."""
+        """Tell whether a path is that of something that was deleted, or lies in it."""
         roots = self._waiting | self._moving | self._gone
         return any(root == path or root in path.parents for root in roots)
 
     def put(self, root: Path) -> None:
-        """Take a run out of sight. It stays where it is until `finish`."""
+        """Take a run, or a file of one, out of sight. It stays where it is until `finish`."""
         self._waiting.add(root)
         self.changed.emit()
 
     def bring_back(self, root: Path) -> None:
-        """Show a run again that has not gone to the system's trash yet."""
+        """Show something again that has not gone to the system's trash yet."""
         if root in self._waiting:
             self._waiting.discard(root)
             self.changed.emit()
@@ -50,7 +50,7 @@ class RunTrash(QObject):
                 self.bring_back(root)
 
     def finish(self, root: Path) -> None:
-        """Move a run to the system's trash on a thread; does nothing for one that was brought back."""
+        """Move something to the system's trash on a thread; does nothing for what was brought back."""
         if root not in self._waiting:
             return
         self._waiting.discard(root)
@@ -63,7 +63,7 @@ class RunTrash(QObject):
         )
 
     def finish_all(self) -> None:
-        """Move all runs to the system's trash: nobody is there any more who could bring one back."""
+        """Move everything to the system's trash: nobody is there any more who could bring it back."""
         for root in tuple(self._waiting):
             self.finish(root)
 
@@ -84,6 +84,9 @@ class RunTrash(QObject):
 
 def _delete(root: Path) -> None:
     # Not above: the window starts without what moves files to the trash.
-    from diffusionforce.runs.deleting import delete_run  # noqa: PLC0415
+    from diffusionforce.runs.deleting import delete_lora, delete_run  # noqa: PLC0415
 
-    delete_run(root)
+    if root.is_file():
+        delete_lora(root)
+    else:
+        delete_run(root)

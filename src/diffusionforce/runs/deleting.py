@@ -1,4 +1,4 @@
-"""Runs deleted into the system's trash, from which they can be brought back."""
+"""Runs, and single LoRA files, deleted into the system's trash, from which they can be brought back."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,11 @@ from send2trash import send2trash
 
 from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.runs.folder import RunFolder
+from diffusionforce.runs.lora_files import refuse_newest
 from diffusionforce.runs.storage import shortened
+
+_FOLDER_STAYS = "The folder is as it was. Delete it by hand if you want it gone: there may be no trash on its disk."
+_FILE_STAYS = "The file is as it was. Delete it by hand if you want it gone: there may be no trash on its disk."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +61,25 @@ def delete_run(root: Path) -> None:
         state = "failed"  # Its state cannot be read, which is a good reason to delete it.
     if state == "running":
         raise RunFolderError(f"{root.name} is still being trained.", hint="Stop it first.")
+    _move_to_trash(root, hint=_FOLDER_STAYS)
+
+
+def delete_lora(path: Path) -> None:
+    """Move a LoRA file of a run into the system's trash.
+
+    Raises:
+        RunFolderError: It is the newest of a run that goes on, or the system refuses.
+    """
+    refuse_newest(path)
+    _move_to_trash(path, hint=_FILE_STAYS)
+
+
+def _move_to_trash(path: Path, *, hint: str) -> None:
     try:
-        send2trash(str(root))
+        send2trash(str(path))
     except OSError as error:
         raise RunFolderError(
-            f"The system does not take {shortened(root)} into its trash.",
-            hint="The folder is as it was. Delete it by hand if you want it gone: there may be no trash on its disk.",
+            f"The system does not take {shortened(path)} into its trash.",
+            hint=hint,
             detail=str(error),
         ) from error

@@ -12,6 +12,7 @@ from diffusionforce.gui.clips import ClipStore
 from diffusionforce.gui.model.favourites import Favourites
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.samples import SampleTable, facts_words
+from diffusionforce.gui.pages.gallery_care import LoraCare
 from diffusionforce.gui.pages.gallery_compare import ComparePane
 from diffusionforce.gui.pages.gallery_grid import COMFY_KEY, GridPane
 from diffusionforce.gui.pages.gallery_header import GalleryHeader
@@ -69,7 +70,7 @@ class GalleryPage(Page):
         store, clips = self._store, self._clips
         self._build_frame()
         yield
-        self.pane = GridPane(store, clips, self._preferences)
+        self.pane = GridPane(store, clips, self._preferences, self._trash)
         self.grid, self.files, self.bar, self.prompts = (
             self.pane.grid,
             self.pane.files,
@@ -123,6 +124,8 @@ class GalleryPage(Page):
         self.pane.compared.connect(self._compare_chosen)
         self.pane.screen_asked.connect(self._open_on_screen)
         self.pane.changed.connect(self.refresh)
+        self._care = LoraCare(self.files, self._trash, self.toasts)
+        self._care.changed.connect(self.refresh)
         self.pane.prompts_used.connect(self._on_prompts_used)
         self.large.closed.connect(self._close_large)
         self.large.moved.connect(lambda: self.grid.choose(self.large.cell))

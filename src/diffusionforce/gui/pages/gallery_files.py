@@ -1,22 +1,43 @@
-"""The LoRA files of a run: step, size, what is in them, and the way to ComfyUI."""
+"""The LoRA files of a run: step, size, what is in them, the way to ComfyUI, another name, and the way to the trash."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFrame, QMenu, QPlainTextEdit, QVBoxLayout
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices, QFocusEvent, QKeyEvent
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QMenu, QPlainTextEdit, QVBoxLayout
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui.lora_desk import LoraDesk
 from diffusionforce.gui.model import lora_words, words
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.run_model import RunModel, SavedLora
+from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, clear, holder, row, scrolling
+from diffusionforce.runs import lora_files
 from diffusionforce.wire.weights import LoraInfo
+
+
+class NameLine(QLineEdit):
+    """The name of a file while it is changed: Return takes it, Escape and a click elsewhere leave it as it was."""
+
+    given_up = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Give up with Escape."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.given_up.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Give up where somebody turns to something else."""
+        super().focusOutEvent(event)
+        if event.reason() not in {Qt.FocusReason.PopupFocusReason, Qt.FocusReason.ActiveWindowFocusReason}:
+            self.given_up.emit()
 
 
 class LoraBox(QFrame):
@@ -26,12 +47,17 @@ class LoraBox(QFrame):
         lora: The file as the trainer told of it.
         path: Where it is.
         note: What is special about it.
+        comfy_reason: Why it cannot go to ComfyUI; empty if it can.
+        going_reason: Why it has to keep its name; empty if it may have another.
     """
 
     copy_asked = Signal()
     details_asked = Signal()
+    named = Signal(str)
+    """It is to have this name."""
+    delete_asked = Signal()
 
-    def __init__(self, lora: SavedLora, path: Path, *, note: str, comfy_reason: str) -> None:
+    def __init__(self, lora: SavedLora, path: Path, *, note: str, comfy_reason: str, going_reason: str) -> None:
         super().__init__()
         self.setObjectName("sub")
         self.lora, self.path = lora, path
@@ -42,22 +68,50 @@ class LoraBox(QFrame):
         self.copy.clicked.connect(self.copy_asked)
         self.copy.allow(not comfy_reason, reason=comfy_reason)
         more = Button("", "more", kind="ghost", size="small", tip=f"More for {name}")
-        menu = QMenu(more)
+        menu = self.menu = QMenu(more)
+        menu.setToolTipsVisible(True)
         entries: list[tuple[str, Callable[[], object]]] = [
-            ("What is in it", self.details_asked.emit),
-            ("Copy its path", lambda: QApplication.clipboard().setText(str(path))),
-            ("Show in folder", lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))),
+            (tr("What is in it"), self.details_asked.emit),
+            (tr("Copy its path"), lambda: QApplication.clipboard().setText(str(path))),
+            (tr("Show in folder"), lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))),
+            (tr("Rename"), self.rename),
+            (tr("Delete"), self.delete_asked.emit),
         ]
+        self.actions_by_words: dict[str, QAction] = {}
         for text, act in entries:
-            menu.addAction(tr(text)).triggered.connect(lambda _checked=False, act=act: act())
+            action = self.actions_by_words[text] = menu.addAction(text)
+            action.triggered.connect(lambda _checked=False, act=act: act())
+        renaming = self.actions_by_words[tr("Rename")]
+        renaming.setEnabled(not going_reason)
+        renaming.setToolTip(going_reason)
+        menu.insertSeparator(renaming)
         more.clicked.connect(lambda: menu.popup(more.mapToGlobal(more.rect().bottomLeft())))
+        self._name = Elided(note or path.stem, "small")
+        self.line = NameLine(path.stem)
+        self.line.setAccessibleName(tr("Name of the file"))
+        self.line.returnPressed.connect(lambda: self.named.emit(self.line.text()))
+        self.line.given_up.connect(self.end_rename)
+        self.line.hide()
         self._status = QVBoxLayout()
         self._status.setSpacing(4)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 10, 12, 10)
         layout.setSpacing(6)
         head = row(Label(f"Step {lora.step:,}", "strong"), None, Label(words.size(lora.size_bytes), "muted"))
-        add(layout, head, Elided(note or path.name, "small"), row(self.copy, None, more), self._status)
+        add(layout, head, self._name, self.line, row(self.copy, None, more), self._status)
+
+    def rename(self) -> None:
+        """Let the name be changed, where it stands."""
+        self._name.hide()
+        self.line.setText(self.path.stem)
+        self.line.show()
+        self.line.selectAll()
+        self.line.setFocus()
+
+    def end_rename(self) -> None:
+        """Show the name as it is."""
+        self.line.hide()
+        self._name.show()
 
     def say(self, tone: str, text: str, *, show: Path | None = None) -> None:
         """Show a line under the buttons, in place of what was there. `tone` is that of a banner, or `busy`."""
@@ -94,9 +148,14 @@ class LoraFilesCard(Card):
     """Lists the files, the newest first."""
 
     copy_asked = Signal(object, int)
+    rename_asked = Signal(object, str)
+    """The `LoraBox` of a file, and the name that it is to have."""
+    delete_asked = Signal(object)
+    """The path of a file that is to go to the trash."""
 
-    def __init__(self) -> None:
+    def __init__(self, trash: RunTrash) -> None:
         super().__init__("LoRA files", gap=8)
+        self._trash = trash
         self.desk = LoraDesk(self)
         self.desk.described.connect(self._on_described)
         self.desk.copied.connect(self._on_copied)
@@ -119,11 +178,12 @@ class LoraFilesCard(Card):
     def show_files(self, model: RunModel, root: Path) -> None:
         """Show the files that are there; a file that was removed to keep the newest few is left out."""
         # The disk is asked only when something has been saved, not with every step.
-        known = (root, len(model.losses.held_out), *model.saved)
+        known = (root, len(model.losses.held_out), model.outcome is None, *model.saved)
         if known == self._known:
             return
         self._known = known
-        files = tuple(lora for lora in reversed(model.saved) if (root / lora.path).is_file())
+        paths = {lora: lora_files.present_path(root, lora.path) for lora in reversed(model.saved)}
+        files = tuple(lora for lora, path in paths.items() if path.is_file() and not self._trash.holds(path))
         clear(self._list)
         self.boxes = []
         self._foot.hide()
@@ -132,12 +192,16 @@ class LoraFilesCard(Card):
         for i, lora in enumerate(files):
             notes = [tr("newest")] if i == 0 else []
             notes += [tr("lowest held-out loss")] if lora.step == best and len(files) > 1 else []
+            given = [paths[lora].stem] if paths[lora] != root / lora.path else []
             box = LoraBox(
                 lora,
-                root / lora.path,
-                note=", ".join(notes),
+                paths[lora],
+                note=", ".join(given + notes),
                 comfy_reason=lora_words.NOT_FOR_COMFY if is_pocket else "",
+                going_reason=tr("It keeps its name as long as the run goes on.") if model.outcome is None else "",
             )
+            box.named.connect(lambda name, box=box: self.rename_asked.emit(box, name))
+            box.delete_asked.connect(lambda box=box: self.delete_asked.emit(box.path))
             box.copy_asked.connect(lambda box=box: self.copy_asked.emit(box.path, box.lora.step))
             box.details_asked.connect(lambda box=box: self.show_details(box))
             self.boxes.append(box)
@@ -146,7 +210,17 @@ class LoraFilesCard(Card):
             text = "None yet. The first file is written at the next save, or when you stop."
             self._list.addWidget(Label(text, "body2", wrap=True))
         elif model.outcome is not None and not is_pocket:
-            self.desk.describe(root / files[0].path)
+            self.desk.describe(paths[files[0]])
+
+    def look_again(self) -> None:
+        """Have the disk asked again when the files are shown next: one has another name, or is gone."""
+        self._known = ()
+
+    def say(self, path: Path, tone: str, text: str) -> None:
+        """Show a line in the box of a file."""
+        box = self._box(path)
+        if box is not None:
+            box.say(tone, text)
 
     def show_details(self, box: LoraBox) -> None:
         """Look into a file and show what is in it."""

@@ -14,6 +14,7 @@ from diffusionforce.gui.pages.gallery_files import LoraFilesCard
 from diffusionforce.gui.pages.gallery_prompts import PromptEditor
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
+from diffusionforce.gui.run_trash import RunTrash
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.layout import column, holder, row
 from diffusionforce.gui.widgets.sample_grid import SampleGrid, step_words
@@ -34,14 +35,14 @@ class GridPane(QWidget):
     prompts_used = Signal(object, object)
     """The `RunSession` whose prompts the user changed, and those before."""
 
-    def __init__(self, store: PictureStore, clips: ClipStore, preferences: Preferences) -> None:
+    def __init__(self, store: PictureStore, clips: ClipStore, preferences: Preferences, trash: RunTrash) -> None:
         super().__init__()
         self.setObjectName("clear")
         self._preferences = preferences
         self._shown: RunSession | None = None
         self._favourites: Favourites | None = None
         self.grid = SampleGrid(store, clips)
-        self.files = LoraFilesCard()
+        self.files = LoraFilesCard(trash)
         self.files.setMinimumWidth(FILES_PX)
         self.bar = GalleryBar()
         self.prompts = PromptEditor()

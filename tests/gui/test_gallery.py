@@ -22,7 +22,7 @@ from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.sample_layout import Cell
 from diffusionforce.job import Job
 from diffusionforce.runs.labels import RunLabel, write_label
-from diffusionforce.wire import Command, encode
+from diffusionforce.wire import Command, Preparing, encode
 
 WAIT_MS = 20_000
 
@@ -296,6 +296,32 @@ def test_clips_play_where_they_are_and_side_by_side(window: Window, qtbot: QtBot
     assert saved is not None and saved.width() > 2 * 90
     window.go("run")
     assert not compare.transport.is_playing
+
+
+def test_the_cell_that_is_drawn_tells_the_time_as_long_as_somebody_looks(
+    window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = recorded.run_folder(tmp_path / "run", end="running", upto=99)
+    window.open_run(folder.root)
+    window.go("gallery")
+    grid, session = window.gallery.grid, window.session
+    assert session is not None
+    qtbot.waitUntil(lambda: session.model.samples.done_steps == [0] and session.model.live, timeout=WAIT_MS)
+    assert not grid._second.isActive(), "nothing is drawn"
+    session.model.feed(Preparing(stage="samples", done=1, total=4, step=100))
+    session.changed.emit()
+    qtbot.waitUntil(grid._second.isActive, timeout=WAIT_MS)
+    painted: list[str] = []
+    monkeypatch.setattr(
+        "diffusionforce.gui.widgets.sample_grid.paint_sample",
+        lambda *_args, words="", detail="", **_more: painted.append(detail),
+    )
+    monkeypatch.setattr(type(session.model), "drawing_words", "3 s of about 9 s")
+    qtbot.waitUntil(lambda: "3 s of about 9 s" in painted, timeout=WAIT_MS)
+    window.go("run")
+    assert not grid._second.isActive()
+    window.go("gallery")
+    assert grid._second.isActive()
 
 
 def test_prompts_are_changed_for_the_next_samples(

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from diffusionforce.gui.model import outcome, words
 from diffusionforce.gui.model.devices import DeviceList
+from diffusionforce.gui.model.drawing import Drawing
 from diffusionforce.gui.model.losses import LossCurve
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_chain import EarlierRun
@@ -81,6 +82,7 @@ class RunModel:
         self.compared: Compared | None = None
         self.losses = LossCurve()
         self.samples = SampleTable()
+        self.drawing = Drawing()
         self.saved: list[SavedLora] = []
         self.warnings: list[Warn] = []
         self.log: deque[str] = deque(maxlen=LOG_LINES)
@@ -139,7 +141,7 @@ class RunModel:
                 self._expect_samples(message.step)
             case Sample():
                 self.samples.add(message)
-                self.preview_asked = False
+                self._take_sample(message)
             case Checkpoint():
                 self._take_checkpoint(message)
             case Warn():
@@ -171,6 +173,7 @@ class RunModel:
             self.outcome = result
             self.preparing = self.pause = self.stall = None
             self.samples.finish()
+            self.drawing.end()
             self.write_log(f"{result.title}. {result.sentence}")
 
     def take_earlier(self, runs: Sequence[EarlierRun]) -> None:
@@ -300,6 +303,7 @@ class RunModel:
         self.preparing = None if finished and self.last_step else message
         if message.stage == "samples" and not finished:
             self.samples.start_column(message.step)
+            self.drawing.begin(message.step, message.done, now_s=self._now_s)
 
     def _expect_samples(self, step: int) -> None:
         """Show that previews are being drawn as soon as they are due: the engine tells of each when it is done."""
@@ -312,9 +316,29 @@ class RunModel:
         if is_due and step not in self.samples.done_steps:
             self.preparing = Preparing(stage="samples", done=0, total=len(self.prompts), step=step)
             self.samples.start_column(step)
+            self.drawing.begin(step, 0, now_s=self._now_s)
+
+    def _take_sample(self, message: Sample) -> None:
+        self.preview_asked = False
+        self.drawing.drawn(message.seconds)
+        if self.samples.pending_step is None:
+            self.drawing.end()
+        else:
+            self.drawing.begin(message.step, message.prompt_index + 1, now_s=self._now_s)
+
+    @property
+    def _now_s(self) -> float | None:
+        """The time, where the run is heard as it happens."""
+        return self._clock() if self.live else None
+
+    @property
+    def drawing_words(self) -> str:
+        """How long the preview that is being drawn has taken so far, and of how much."""
+        return self.drawing.told(now_s=self._clock())
 
     def _take_step(self, message: Step) -> None:
         self.preparing = None
+        self.drawing.end()
         self.last_step = message
         self.losses.add(message.step, message.loss)
         self.devices.read(message.devices)
@@ -325,7 +349,7 @@ class RunModel:
         self.write_log(f"step {message.step}  loss {message.loss:.4f}  {message.seconds:.2f} s")
 
     def _take_checkpoint(self, message: Checkpoint) -> None:
-        seen = self._clock() if self.live else None
+        seen = self._now_s
         self.saved = [lora for lora in self.saved if lora.path != message.path]
         self.save_asked = False
         self.saved.append(SavedLora(step=message.step, path=message.path, size_bytes=message.size_bytes, seen_s=seen))

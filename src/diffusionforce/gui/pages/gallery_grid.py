@@ -69,6 +69,7 @@ class GridPane(QWidget):
     def take(self, session: RunSession, favourites: Favourites) -> None:
         """Show another run."""
         self._shown, self._favourites = session, favourites
+        self.grid.told_of_drawing = lambda: session.model.drawing_words
         self.close_prompts()
 
     def refresh(self) -> None:

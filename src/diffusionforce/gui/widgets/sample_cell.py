@@ -8,9 +8,18 @@ from PySide6.QtGui import QPainter, QPixmap
 from diffusionforce.gui import icons, paint, theme
 from diffusionforce.gui.model.language import tr
 
+DRAWING = "Drawing"
+LINE_PX = 18
+
 
 def paint_sample(
-    painter: QPainter, rect: QRectF, picture: QPixmap | None, *, words: str = "", chosen: bool = False
+    painter: QPainter,
+    rect: QRectF,
+    picture: QPixmap | None,
+    *,
+    words: str = "",
+    detail: str = "",
+    chosen: bool = False,
 ) -> None:
     """Paint one sample.
 
@@ -19,17 +28,22 @@ def paint_sample(
         rect: Where.
         picture: The picture; None shows `words` in a dashed box.
         words: What the place waits for.
+        detail: How far that is, on a line below.
         chosen: Whether it is the chosen one.
     """
     if picture is not None:
         paint.cover(painter, rect, picture)
     else:
         inside = rect.adjusted(0.8, 0.8, -0.8, -0.8)
-        edge = "edge" if words == "Drawing" else "line"
+        edge = "edge" if words == DRAWING else "line"
         paint.box(painter, inside, radius=6, fill="card", line=edge, line_px=1.2, dashed=True)
-        font = theme.font(12, 600) if words == "Drawing" else theme.font(11)
-        ink = "text" if words == "Drawing" else "text3"
-        paint.text(painter, rect.adjusted(4, 0, -4, 0), tr(words), font=font, colour=ink, align=paint.CENTRE)
+        font = theme.font(12, 600) if words == DRAWING else theme.font(11)
+        ink = "text" if words == DRAWING else "text3"
+        middle = rect.adjusted(4, 0, -4, -LINE_PX if detail else 0)
+        paint.text(painter, middle, tr(words), font=font, colour=ink, align=paint.CENTRE)
+        if detail:
+            below = rect.adjusted(4, LINE_PX, -4, 0)
+            paint.text(painter, below, detail, font=theme.font(11), colour="text2", align=paint.CENTRE)
     if chosen:
         paint.box(painter, rect.adjusted(3, 3, -3, -3), radius=4, line="bg", line_px=2)
         paint.box(painter, rect.adjusted(1.3, 1.3, -1.3, -1.3), radius=6, line="focus", line_px=2.6)

@@ -1,10 +1,10 @@
 """The gallery's table: a row for each prompt, a column for each step, headers that stay while it scrolls."""
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QShowEvent
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.clip_player import ClipPlayer
@@ -14,10 +14,11 @@ from diffusionforce.gui.model.samples import SampleTable
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.focus import shows_ring
 from diffusionforce.gui.widgets.painted_area import PaintedArea
-from diffusionforce.gui.widgets.sample_cell import paint_badge, paint_sample
+from diffusionforce.gui.widgets.sample_cell import DRAWING, paint_badge, paint_sample
 from diffusionforce.gui.widgets.sample_layout import HEADER_PX, Cell, TableLayout
 
 EDGES_PX = (320, 640)
+SECOND_MS = 1000
 
 
 class SampleGrid(PaintedArea):
@@ -43,6 +44,10 @@ class SampleGrid(PaintedArea):
         self._root = Path()
         self.cell = Cell(0, 0)
         self._has_chosen = False
+        self.told_of_drawing: Callable[[], str] = str
+        """Returns how far the preview is that is being drawn."""
+        self._second = QTimer(self, interval=SECOND_MS)
+        self._second.timeout.connect(self.viewport().update)
         self.setAccessibleName(tr("Previews by prompt and step"))
         self.viewport().setMouseTracking(True)
         store.arrived.connect(self._on_arrived)
@@ -55,6 +60,7 @@ class SampleGrid(PaintedArea):
     def show_table(self, table: SampleTable, root: Path) -> None:
         """Show another table, or the same one after it has grown."""
         is_other = root != self._root or table is not self._table
+        self._keep_time(table.pending_step is not None)
         if not is_other and table.revision == self._shown_revision:
             return
         self._table, self._root, self._shown_revision = table, root, table.revision
@@ -66,6 +72,24 @@ class SampleGrid(PaintedArea):
         self._lay_out()
         self._describe()
         self.viewport().update()
+
+    def _keep_time(self, is_drawing: bool) -> None:
+        """Show how the time goes by as long as something is drawn and somebody looks."""
+        if is_drawing and self.isVisible():
+            if not self._second.isActive():
+                self._second.start()
+        else:
+            self._second.stop()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Show again how the time goes by."""
+        super().showEvent(event)
+        self._keep_time(self._table.pending_step is not None)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Repaint nothing that nobody sees."""
+        self._keep_time(False)
+        super().hideEvent(event)
 
     @property
     def step(self) -> int | None:
@@ -167,7 +191,8 @@ class SampleGrid(PaintedArea):
         picture = moving or (self._store.get(path, edge_px=edge) if path is not None else None)
         chosen = cell == self.cell and (self._has_chosen or shows_ring(self))
         words = "" if picture is not None else self._waiting_words(cell.row, step, path, edge)
-        paint_sample(painter, box, picture, words=words, chosen=chosen)
+        detail = self.told_of_drawing() if words == DRAWING else ""
+        paint_sample(painter, box, picture, words=words, detail=detail, chosen=chosen)
         if path is not None and picture is not None:
             if moving is None and is_clip(path):
                 paint_badge(painter, box, "film", corner="left")
@@ -180,7 +205,7 @@ class SampleGrid(PaintedArea):
         if step != self._table.pending_step:
             return noted("waiting") if step > self._table.last_drawn_step else noted("not drawn")
         first_missing = next((i for i, r in enumerate(self._table.rows) if step not in r.paths), -1)
-        return "Drawing" if row == first_missing else "waiting"
+        return DRAWING if row == first_missing else "waiting"
 
     def _paint_names(self, painter: QPainter, now: TableLayout) -> None:
         painter.save()

@@ -36,5 +36,17 @@ def test_a_step_on_one_device_is_taken_again_and_changes_nothing(found: Any) -> 
     assert warning.startswith("Step 3 did not fit at first") and "tried 2 times" in warning
 
 
+@pytest.mark.parametrize("fails", ["undisturbed", "forward", "backward", "again and again"])
+def test_a_step_of_a_model_that_the_engine_swaps_is_taken_again_and_changes_nothing(found: Any, fails: str) -> None:
+    # Symptom: a game ended the night's training on the one card of most people.
+    swapped = found["swapped"][fails]
+    assert swapped["losses_equal"] and swapped["lora_equal"]
+    words = {"undisturbed": "", "again and again": "From step 3 on the model sees"}.get(
+        fails, "Step 3 did not fit at first"
+    )
+    assert len(swapped["warned"]) == bool(words) and "".join(swapped["warned"]).startswith(words)
+    assert swapped["most_more"] == 0, "blocks go back without more room than a step has"
+
+
 def test_a_state_at_the_end_of_an_uneven_epoch_knows_its_step(found: Any) -> None:
     assert found["uneven"] == {"step": 2, "losses_equal": True}

@@ -5,7 +5,7 @@
 prints one JSON object.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -24,12 +24,14 @@ from tests.support.musubi_engine_runs import (
     losses,
     main,
 )
+from tests.support.swap_emulation import Room, swap_without_cards
 
 from diffusionforce.engines import pressure
-from diffusionforce.engines.plans import RunPlan
+from diffusionforce.engines.plans import DevicePlan, RunPlan
 from diffusionforce.runs.checkpoints import read_manifest
 
 PLANS = {"two": TWO, "one": None}
+ONE = RunPlan(devices=(DevicePlan(device="cpu:0", label="the card"),), chunk_sizes=(4,), stage_of_chunk=(0,))
 
 
 def run_all(folder: Path) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def run_all(folder: Path) -> dict[str, Any]:
         "stopped_waiting": {name: stopped_waiting(runs, plan, whole, places) for name, plan in PLANS.items()},
         "one_device_again": taken_again_on_one_device(runs, whole, places),
         "uneven": uneven_epochs(runs),
+        "swapped": swapped(runs, whole, places),
     }
 
 
@@ -117,6 +120,58 @@ def uneven_epochs(runs: Runs) -> dict[str, Any]:
     state = places.checkpoints_dir / "tiny-step00000002-state"
     runs.train(rest, resume=str(state), save_every_n_steps=2, **common)
     return {"step": read_manifest(state).step, "losses_equal": losses(rest) == losses(whole)[2:]}
+
+
+SWAP_FAILS = {"undisturbed": (), "forward": (19,), "backward": (22,), "again and again": (20, 22, 29)}
+"""At which calls of blocks, see `blocks_fail`."""
+
+
+def swapped(runs: Runs, whole: Wishes, places: Folders) -> dict[str, Any]:
+    """Runs on one card that the engine swaps half of the blocks of, and that run out of memory in their third step."""
+    answer: dict[str, Any] = {}
+    for name, calls in SWAP_FAILS.items():
+        room, wishes = Room(), Wishes()
+        with mock.patch.object(pressure, "TRIES_AFTER_S", (0.0, 0.0, 0.0)), swap_without_cards(room):
+            change = blocks_fail(room, calls)
+            _, found = runs.train(wishes, plan=ONE, change_trainer=change, blocks_to_swap=2)
+        lora = "tiny.safetensors"
+        answer[name] = {
+            "losses_equal": losses(wishes) == losses(whole),
+            "lora_equal": lora_equal(found.checkpoints_dir / lora, places.checkpoints_dir / lora),
+            "warned": [record.sentence for record in wishes.records if record.kind == "warning"],
+            "most_more": room.most - room.num_layers,
+        }
+    return answer
+
+
+def blocks_fail(room: Room, calls: Sequence[int]) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer, in whose model some calls of a block run out of memory: eight are a step of four blocks,
+    four of them for the activations that the backward pass makes anew."""
+    called = list[int]()
+
+    def failing(block: Any) -> Callable[..., Any]:
+        inner = block._forward
+
+        def forward(*args: Any, **named: Any) -> Any:
+            called.append(1)
+            if len(called) in calls:
+                raise torch.OutOfMemoryError(NO_MEMORY)
+            return inner(*args, **named)
+
+        return forward
+
+    def change(trainer: type[Any]) -> type[Any]:
+        class Failing(trainer):
+            def call_dit(self, args: Any, accelerator: Any, transformer: Any, *rest: Any) -> Any:
+                if not called:
+                    room.most = room.num_layers
+                    for block in accelerator.unwrap_model(transformer).blocks:
+                        block._forward = failing(block)
+                return super().call_dit(args, accelerator, transformer, *rest)
+
+        return Failing
+
+    return change
 
 
 if __name__ == "__main__":

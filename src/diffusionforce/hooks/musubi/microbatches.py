@@ -10,11 +10,13 @@ rest, unless nothing is known yet that could be shown as its loss.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
 from diffusionforce.hooks.musubi.block_routing import BlockRouting
+from diffusionforce.hooks.musubi.drawn import DrawnBatch
 from diffusionforce.hooks.musubi.requests import StopAsked
 from diffusionforce.hooks.musubi.upstream import REVISION, method
 from diffusionforce.hooks.seam import Seam
@@ -22,24 +24,6 @@ from diffusionforce.pipeline.schedule.simulation import Timeline
 
 STEP_LOSS = "loss/step"
 """Among the metrics of the batch that completes a step: the mean loss of all its pictures."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Batch:
-    """A batch whose noise has been drawn."""
-
-    loss_of: Callable[[slice], Callable[[], Any]]
-    """Gives what runs the forward pass of some rows, and gives the mean loss of their pictures, and metrics."""
-    num_rows: int
-    share: float
-    """Of the step."""
-
-    def pieces(self, num: int) -> "list[Piece]":
-        """Cut it."""
-        return [
-            Piece(loss=self.loss_of(rows), weight=self.share * (rows.stop - rows.start) / self.num_rows)
-            for rows in cuts(self.num_rows, num)
-        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,60 +41,23 @@ class Microbatches(BlockRouting):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting: list[Batch] = []
+        self._waiting: list[DrawnBatch] = []
         self._ran: list[tuple[float, float]] = []
         """(loss, weight) of the pieces of this step that have run."""
         self._shown_loss: float | None = None
 
     def process_batch(
-        self,
-        args: Any,
-        accelerator: Any,
-        transformer: Any,
-        network: Any,
-        batch: dict[str, Any],
-        latents: Any,
-        noise: Any,
-        noise_scheduler: Any,
-        dit_dtype: Any,
-        network_dtype: Any,
-        vae: Any,
-        global_step: int,
+        self, args: Any, accelerator: Any, transformer: Any, network: Any, *rest: Any, **named: Any
     ) -> tuple[Any, dict[str, float]]:
         """Run the batch, with those that wait for it, or let it wait."""
-        # Drawn for the whole batch: into how many pieces it is cut must not change what is drawn.
-        noisy, timesteps = self.get_noisy_model_input_and_timesteps(
-            args, noise, latents, batch["timesteps"], noise_scheduler, accelerator.device, dit_dtype
-        )
+        batch = DrawnBatch.draw(self, args, accelerator, transformer, *rest, **named)
         if self.needs_other_expert():
-            self._run_waiting(args, accelerator, network, global_step)
+            self._run_waiting(args, accelerator, network, batch.global_step)
             self.switch_expert(args, accelerator, transformer)
-
-        def loss_of(rows: slice) -> Callable[[], Any]:
-            def run() -> Any:
-                part = {name: rows_of(value, rows, len(latents)) for name, value in batch.items()}
-                output = self.call_dit(
-                    args,
-                    accelerator,
-                    transformer,
-                    latents[rows],
-                    part,
-                    noise[rows],
-                    noisy[rows],
-                    timesteps[rows],
-                    network_dtype,
-                )
-                return self.compute_loss(
-                    args, output, timesteps[rows], noise_scheduler, dit_dtype, network_dtype, global_step
-                )
-
-            return run
-
-        share = 1 / args.gradient_accumulation_steps
-        self._waiting.append(Batch(loss_of=loss_of, num_rows=len(latents), share=share))
+        self._waiting.append(batch)
         if not accelerator.sync_gradients and self._shown_loss is not None:
             return _leaf(self._shown_loss, accelerator.device), {}
-        self._run_waiting(args, accelerator, network, global_step)
+        self._run_waiting(args, accelerator, network, batch.global_step)
         total = sum(weight for _, weight in self._ran)
         self._shown_loss = sum(loss * weight for loss, weight in self._ran) / total
         if not accelerator.sync_gradients:
@@ -135,7 +82,11 @@ class Microbatches(BlockRouting):
         # What ran before in this step cannot be told apart any more from what is added to it. That is seldom so.
         before = [_kept(parameter.grad) for parameter in parameters] if self._ran else [None] * len(parameters)
         while True:
-            pieces = [piece for batch in batches for piece in batch.pieces(self.assignment.portions.num_pieces)]
+            pieces = [
+                Piece(loss=partial(batch.loss_of, rows), weight=share / args.gradient_accumulation_steps)
+                for batch in batches
+                for rows, share in batch.cuts(self.assignment.portions.num_pieces)
+            ]
             try:
                 results = self._results(pieces, args, accelerator, global_step)
                 break
@@ -175,16 +126,6 @@ def _kept(gradient: torch.Tensor | None) -> torch.Tensor | None:
 
 def _has_dropout(args: Any) -> bool:
     return bool(args.network_dropout) or any("dropout" in text for text in args.network_args or ())
-
-
-def cuts(num: int, num_pieces: int) -> list[slice]:
-    """Rows of each piece; the first are one larger where it does not divide."""
-    return [slice(int(part[0]), int(part[-1]) + 1) for part in torch.arange(num).tensor_split(min(num, num_pieces))]
-
-
-def rows_of(value: Any, rows: slice, num: int) -> Any:
-    """Those rows of what has one for each picture: a tensor, or a list of tensors of different lengths."""
-    return value[rows] if isinstance(value, (torch.Tensor, list)) and len(value) == num else value  # pyright: ignore
 
 
 def _leaf(loss: float, device: torch.device) -> torch.Tensor:

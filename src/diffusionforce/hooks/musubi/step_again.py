@@ -5,17 +5,18 @@ taken again as well: random numbers are put back to where they were, gradients a
 that were in them run once more. The trainer is given the loss as a leaf, whose backward pass changes nothing. As long
 as nothing fails, all of it is what the trainer does.
 
-Blocks that the trainer swaps are anywhere when a pass breaks off, and none can be taken again then.
+Blocks that the engine swaps with RAM are anywhere when a pass breaks off; they are put back first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import torch
 
-from diffusionforce.hooks.musubi.microbatches import cuts, rows_of
+from diffusionforce.hooks.musubi.drawn import DrawnBatch
 from diffusionforce.hooks.musubi.numbers import EveryNumber
 from diffusionforce.hooks.musubi.requests import StopAsked
+from diffusionforce.hooks.musubi.swap_places import SwapPlaces
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 
@@ -30,6 +31,8 @@ class StepAgain(EngineTrainer):
         super().__init__()
         self._of_step: list[_Batch] = []
         """The batches of this step."""
+        self._places: SwapPlaces | None = None
+        """Where blocks begin a step that the engine swaps."""
 
     def process_batch(
         self, args: Any, accelerator: Any, transformer: Any, network: Any, *rest: Any, **named: Any
@@ -39,69 +42,57 @@ class StepAgain(EngineTrainer):
         Raises:
             StopAsked: The run is to stop, and waits for memory.
         """
-        self._of_step.append((EveryNumber.now(self.assignment.placement.devices), rest, named))
-        batches = self._of_step[-1:]
+        home = self.assignment.placement.devices
+        if args.blocks_to_swap and self._places is None:
+            model = accelerator.unwrap_model(transformer)
+            self._places = SwapPlaces.of(model, self.assignment.blocks_of(model), home[0])
+        self._of_step.append((EveryNumber.now(home), rest, named))
+        batches, is_again = self._of_step[-1:], False
         while True:
             try:
-                result = self._run(batches, args, accelerator, transformer, network)
+                if is_again and self._places is not None:
+                    self._places.restore()
+                result = self._run(batches, args, accelerator, transformer, network, is_again=is_again)
                 break
             except (RuntimeError, MemoryError) as error:
-                if getattr(args, "blocks_to_swap", None) or not self.assignment.listener.makes_room(error):
+                if not self.assignment.listener.makes_room(error):
                     raise
             if self.assignment.listener.stop_requested:
                 raise StopAsked
             for parameter in network.parameters():
                 parameter.grad = None
-            batches = self._of_step
+            batches, is_again = self._of_step, True
         if accelerator.sync_gradients:
             self._of_step = []
         return result
 
     def _run(
-        self, batches: Sequence[_Batch], args: Any, accelerator: Any, transformer: Any, network: Any
+        self,
+        batches: Sequence[_Batch],
+        args: Any,
+        accelerator: Any,
+        transformer: Any,
+        network: Any,
+        *,
+        is_again: bool,
     ) -> tuple[Any, dict[str, float]]:
         """Run batches forward and backward, each with its random numbers; gives what the last one came to."""
         result: tuple[Any, dict[str, float]] = (None, {})
         for numbers, given, named in batches:
-            numbers.restore()
+            if is_again:
+                numbers.restore()
             if self.assignment.portions.num_pieces > 1:
-                losses = list(self._pieces(args, accelerator, transformer, *given, **named))
+                batch, losses = DrawnBatch.draw(self, args, accelerator, transformer, *given, **named), list[Any]()
+                for rows, share in batch.cuts(self.assignment.portions.num_pieces):
+                    loss = batch.loss_of(rows)[0] * share
+                    accelerator.backward(loss)
+                    losses.append(loss.detach())
                 result = _leaf(torch.stack(losses).sum()), {}
                 continue
             loss, metrics = super().process_batch(args, accelerator, transformer, network, *given, **named)
             accelerator.backward(loss)
             result = _leaf(loss), metrics
         return result
-
-    def _pieces(
-        self,
-        args: Any,
-        accelerator: Any,
-        transformer: Any,
-        batch: dict[str, Any],
-        latents: Any,
-        noise: Any,
-        noise_scheduler: Any,
-        dit_dtype: Any,
-        network_dtype: Any,
-        vae: Any,
-        global_step: int,
-    ) -> Iterator[torch.Tensor]:
-        """Run the pieces of a batch in turn; gives the share of each in the loss."""
-        # Drawn for the whole batch: into how many pieces it is cut must not change what is drawn.
-        noisy, timesteps = self.get_noisy_model_input_and_timesteps(
-            args, noise, latents, batch["timesteps"], noise_scheduler, accelerator.device, dit_dtype
-        )
-        for rows in cuts(len(latents), self.assignment.portions.num_pieces):
-            part = {name: rows_of(value, rows, len(latents)) for name, value in batch.items()}
-            given = (latents[rows], part, noise[rows], noisy[rows].detach().clone(), timesteps[rows])
-            output = self.call_dit(args, accelerator, transformer, *given, network_dtype)
-            loss, _ = self.compute_loss(
-                args, output, timesteps[rows], noise_scheduler, dit_dtype, network_dtype, global_step
-            )
-            share = loss * ((rows.stop - rows.start) / len(latents))
-            accelerator.backward(share)
-            yield share.detach()
 
 
 def _leaf(loss: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,7 @@ import torch
 
 from diffusionforce.engines.musubi.staging import place_of
 from diffusionforce.hooks.musubi.batch_names import FILES, NamedBatches
-from diffusionforce.hooks.musubi.microbatches import rows_of
+from diffusionforce.hooks.musubi.drawn import rows_of
 
 
 @dataclass

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 from tests.support import fake_forecasting, forecasts
 
-from diffusionforce.gui import background, child, forecaster, theme
+from diffusionforce.gui import background, child, forecaster, standby, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.rig_watch import RigWatch
@@ -75,6 +75,8 @@ def foretold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Foretold:
     """Forecasts come from a process that answers at once, without torch."""
     made = Foretold(tmp_path)
     monkeypatch.setattr(forecaster, "forecast_command", made.command)
+    # One process for each; that which makes one after another has tests of its own.
+    monkeypatch.setattr(standby, "may_stand_by", lambda: False)
     return made
 
 

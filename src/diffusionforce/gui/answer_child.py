@@ -61,6 +61,10 @@ class AnswerChild(QObject):
         """The end of what it wrote to its standard error."""
         return self._log.decode(errors="replace").strip()
 
+    def write(self, line: bytes) -> None:
+        """Give it a line to read."""
+        self._process.write(line)
+
     def end_input(self) -> None:
         """Close its input: a child that watches for that ends what it does, and answers."""
         self._process.closeWriteChannel()

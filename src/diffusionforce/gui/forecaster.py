@@ -1,7 +1,7 @@
-"""Has forecasts made in the background, one at a time: a process for the present choice, none for a former one.
+"""Has forecasts made in the background, one at a time: for the present choice, and none for a former one.
 
-The process loads the model's own code on fake tensors, which the window must not do; it takes seconds. Choices come
-in bursts, so a moment is waited before one is started, and the one for a former choice is ended.
+A process loads the model's own code on fake tensors, which the window must not do; it takes seconds. Choices come in
+bursts, so a moment is waited before a forecast is begun, and the one for a former choice is given up.
 """
 
 import tempfile
@@ -13,6 +13,7 @@ from diffusionforce.errors import UserError
 from diffusionforce.gui.answer_child import AnswerChild
 from diffusionforce.gui.model import forecast_answer
 from diffusionforce.gui.model.forecast_desk import ForecastDesk, ForecastStatus, key_of
+from diffusionforce.gui.standby import Standby
 from diffusionforce.job import Job, write_job
 from diffusionforce.wire import forecast_command
 from diffusionforce.wire.forecast import Forecast
@@ -22,19 +23,29 @@ LIMIT_S = 300.0
 
 
 class ForecastChild(QObject):
-    """One process that makes one forecast. Use once."""
+    """One forecast, by the process that stays ready or, where there is none, by one of its own. Use once.
+
+    Args:
+        standby: The process that stays ready.
+    """
 
     answered = Signal(object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, standby: Standby, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._child = AnswerChild(self, what="the forecast")
+        self._standby, self._child = standby, AnswerChild(self, what="the forecast")
         self._child.answered.connect(self._on_answered)
+        self._links = [standby.answered.connect(self._on_line), standby.lost.connect(self._start_own)]
         self._limit = QTimer(self)
         self._limit.setSingleShot(True)
         self._limit.setInterval(int(LIMIT_S * 1000))
         self._limit.timeout.connect(self._on_too_slow)
+
+    @property
+    def _job_file(self) -> Path:
+        assert self._folder is not None
+        return Path(self._folder.name) / "job.toml"
 
     def start(self, job: Job) -> None:
         """Start on a job.
@@ -43,18 +54,29 @@ class ForecastChild(QObject):
             ProfileError: A path in the job cannot be written to a file.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="diffusionforce-forecast-", ignore_cleanup_errors=True)
-        job_file = Path(self._folder.name) / "job.toml"
-        write_job(job_file, job)
+        write_job(self._job_file, job)
         self._limit.start()
-        self._child.run(forecast_command(job_file))
+        if not self._standby.ask(self._job_file):
+            self._start_own()
 
     def cancel(self) -> None:
-        """End the process without an answer, and wait for its end, which comes at once."""
+        """Give up the forecast. A process of its own is ended and waited for: the end comes at once."""
         self._limit.stop()
+        for link in self._links:
+            QObject.disconnect(link)
+        self._links.clear()
+        self._standby.give_up()
         self._child.cancel()
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
+
+    def _start_own(self) -> None:
+        self._child.run(forecast_command(self._job_file))
+
+    def _on_line(self, line: bytes) -> None:
+        self.cancel()
+        self.answered.emit(forecast_answer.read_answer(line, "", exit_code=0))
 
     def _on_answered(self, answer: bytes | UserError) -> None:
         child = self._child
@@ -80,6 +102,7 @@ class Forecaster(QObject):
         self._desk = ForecastDesk()
         self._job: Job | None = None
         self._child: ForecastChild | None = None
+        self._standby = Standby(self)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(DEBOUNCE_MS)
@@ -101,6 +124,8 @@ class Forecaster(QObject):
             self._timer.start()
         else:
             self._timer.stop()
+            if key:
+                self._standby.prepare()
         self.changed.emit()
 
     def wait(self) -> None:
@@ -118,9 +143,10 @@ class Forecaster(QObject):
             self.changed.emit()
 
     def close(self) -> None:
-        """End what is under way. It starts again with the next choice."""
+        """End what is under way, and what stays ready. It starts again with the next choice."""
         self._timer.stop()
         self._end_child()
+        self._standby.close()
         self._desk.want("")
 
     def _start(self) -> None:
@@ -128,7 +154,7 @@ class Forecaster(QObject):
             return
         key = self._desk.wanted
         self._end_child()
-        child = ForecastChild(self)
+        child = ForecastChild(self._standby, self)
         child.answered.connect(lambda answer: self._on_answer(key, answer))
         self._child = child
         try:

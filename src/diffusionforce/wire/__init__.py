@@ -1,14 +1,17 @@
 """The protocol between the trainer process and whoever watches it: typed messages, one JSON object a line."""
 
 from diffusionforce.wire.child import (
+    JOBS_IN_INPUT,
     PASSING_JOB_NAME,
     child_command,
     child_environment,
     forecast_command,
+    forecast_request,
     interrupts_held_back,
     let_interrupts_through,
     module_command,
     own_command,
+    requested_job,
 )
 from diffusionforce.wire.messages import (
     PROTOCOL_VERSION,
@@ -44,6 +47,7 @@ from diffusionforce.wire.stream import LineSplitter, StreamDecoder
 from diffusionforce.wire.text import readable, to_json
 
 __all__ = [
+    "JOBS_IN_INPUT",
     "PASSING_JOB_NAME",
     "PROTOCOL_VERSION",
     "Checkpoint",
@@ -77,11 +81,13 @@ __all__ = [
     "decode",
     "encode",
     "forecast_command",
+    "forecast_request",
     "interrupts_held_back",
     "let_interrupts_through",
     "module_command",
     "own_command",
     "readable",
+    "requested_job",
     "require_protocol",
     "to_json",
 ]

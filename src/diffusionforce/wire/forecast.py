@@ -183,6 +183,12 @@ class Forecast(Record):
         return next((way for way in self.ways if way.recommended), None)
 
 
+class GivenUp(Record):
+    """Stands for the forecast of a job that was given up: each job that a process is given is answered."""
+
+    kind: Literal["given_up"] = "given_up"
+
+
 _adapter = TypeAdapter(Forecast)
 _answers: TypeAdapter[Forecast | Failed] = TypeAdapter(
     Annotated[Forecast | Failed, Field(discriminator="kind")], config=LATER

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from diffusionforce.wire import child_command, child_environment, forecast_command, interrupts_held_back
+from diffusionforce.wire import (
+    child_command,
+    child_environment,
+    forecast_command,
+    forecast_request,
+    interrupts_held_back,
+    requested_job,
+)
 
 
 def test_the_child_is_this_python_and_reads_the_job():
@@ -22,6 +29,23 @@ def test_a_forecast_is_made_by_a_child_too():
     assert command[-3:] == ["-m", "diffusionforce.trainer.forecasting", "some job.toml"]
     command = forecast_command(Path("a.toml"), rig="--rig of 2 x 3090", ram_gib=32)
     assert command[-3:] == ["a.toml", "--rig=--rig of 2 x 3090", "--ram=32"]
+
+
+@pytest.mark.parametrize("path", [Path("some job.toml"), Path("two\nlines.toml"), Path("no\udcff text.toml"), None])
+def test_a_job_in_the_input_is_one_line_whatever_its_name(path: Path | None):
+    line = forecast_request(path)
+    assert line.count(b"\n") == 1 and line.endswith(b"\n")
+    assert requested_job(line) == path
+
+
+@pytest.mark.parametrize("line", [b"{}\n", b"7\n", b"job.toml\n", b"\xff\n"])
+def test_another_line_asks_for_nothing(line: bytes):
+    with pytest.raises(ValueError):
+        requested_job(line)
+
+
+def test_a_child_may_have_its_jobs_in_its_input():
+    assert forecast_command(None, rig="3090")[-2:] == ["-", "--rig=3090"]
 
 
 def test_cards_have_the_drivers_numbers(monkeypatch: pytest.MonkeyPatch):

@@ -11,6 +11,7 @@ the planner which of all ways fits and is fastest. `forecast_job` is the way in;
 - `judging`: the pipeline's clock and the walked forecast, for the placements that the planner likes best.
 - `smaller`: other settings with which a job needs less, and which of them are enough.
 - `answer`: the result as the record that window and command line read.
+- `standby`: one forecast after another by a process that stays, for the window.
 """
 
 from diffusionforce.trainer.forecasting.joining import JobForecast, forecast_job

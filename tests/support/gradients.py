@@ -1,4 +1,7 @@
-"""Comparing the gradients of two runs of the same model, parameter by parameter."""
+"""Gradients: those of two runs of the same model compared, parameter by parameter, and some that go wrong."""
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -25,3 +28,19 @@ def gradient_differences(expected: Gradients, found: Gradients, *, tolerance: fl
             if not difference <= tolerance:
                 lines.append(f"{name}: differs by {difference:.2e} of its largest entry")
     return lines
+
+
+def with_backward(loss: torch.Tensor, change: Callable[[Any], Any]) -> Any:
+    """A loss whose gradient is changed on its way back; the change may raise."""
+    return _WithBackward.apply(loss, change)
+
+
+class _WithBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, loss: torch.Tensor, change: Callable[[Any], Any]) -> torch.Tensor:
+        ctx.change = change
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return ctx.change(gradients[0]), None

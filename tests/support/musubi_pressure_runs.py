@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from tests.support.gradients import with_backward
 from tests.support.musubi_engine_runs import (
     NO_MEMORY,
     NUM_STEPS,
@@ -55,21 +56,16 @@ def greedy(calls: list[int], *, fails: Callable[[int], bool]) -> Callable[[type[
             def compute_loss(self, *args: Any) -> Any:
                 loss, metrics = super().compute_loss(*args)
                 calls.append(len(calls) + 1)
-                return (_FailsBackward.apply(loss) if fails(calls[-1]) else loss), metrics
+                return (with_backward(loss, run_out) if fails(calls[-1]) else loss), metrics
 
         return Greedy
 
     return change
 
 
-class _FailsBackward(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, loss: torch.Tensor) -> torch.Tensor:
-        return loss.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        raise torch.OutOfMemoryError(NO_MEMORY)
+def run_out(gradient: Any) -> Any:
+    """Fails as a backward pass does for which there is no memory."""
+    raise torch.OutOfMemoryError(NO_MEMORY)
 
 
 def stopped_waiting(runs: Runs, plan: RunPlan | None, whole: Wishes, places: Folders) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import torch
 from safetensors.torch import load_file, save_file
+from tests.support.gradients import with_backward
 from tests.support.jobs import picture_folder
 from tests.support.musubi_engine_runs import (
     NUM_STEPS,
@@ -49,16 +50,6 @@ def run_all(folder: Path) -> dict[str, Any]:
     }
 
 
-class _BreaksBackward(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, loss: torch.Tensor) -> torch.Tensor:
-        return loss.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return gradients[0] * float("inf")
-
-
 def loss_breaks(loss: Any) -> Any:
     """No number."""
     return loss * float("nan")
@@ -66,7 +57,7 @@ def loss_breaks(loss: Any) -> Any:
 
 def gradient_breaks(loss: Any) -> Any:
     """A number, with gradients that are none."""
-    return _BreaksBackward.apply(loss)
+    return with_backward(loss, lambda gradient: gradient * float("inf"))
 
 
 def bad_number(runs: Runs, plan: RunPlan | None, *, change: Callable[[Any], Any], **options: Any) -> dict[str, Any]:

@@ -6,11 +6,12 @@ another name first, and a warning with a sentence and a hint goes to the log, fr
 One that cannot be read for now is left alone.
 """
 
+import json
 import logging
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from diffusionforce.job.held_files import move_over, patiently
 from diffusionforce.job.whole_files import write_whole
@@ -64,6 +65,27 @@ class KeptFile(Generic[_Content]):
         aside = self.path.with_name(f"{self.path.name}{ASIDE}{datetime.now():%Y%m%d-%H%M%S-%f}")
         move_over(self.path, aside)
         log.warning("%s\n%s", *_words(self.path, aside), exc_info=error)
+
+
+def listed(content: bytes, key: str, kind: type[_Content]) -> list[_Content]:
+    """Return a list that is kept under a key of a JSON file.
+
+    Args:
+        content: The file.
+        key: Where the list is.
+        kind: What all its entries are.
+
+    Raises:
+        ValueError: There is no such list.
+    """
+    whole: object = json.loads(content)
+    entries: object = cast(dict[str, object], whole).get(key) if isinstance(whole, dict) else None
+    if not isinstance(entries, list):
+        raise ValueError(key)
+    found = [entry for entry in cast(list[object], entries) if isinstance(entry, kind)]
+    if len(found) < len(cast(list[object], entries)):
+        raise ValueError(key)
+    return found
 
 
 def _words(path: Path, aside: Path) -> tuple[str, str]:

@@ -9,12 +9,13 @@ what is in it would be lost.
 import json
 import secrets
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from diffusionforce.errors import RunFolderError, UserError
 from diffusionforce.job import Job, KeptFile, data_dir
+from diffusionforce.job.kept_files import listed
 from diffusionforce.runs.state import utc_now
 from diffusionforce.runs.storage import shortened, storage_error
 
@@ -46,7 +47,7 @@ class RunQueue:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or data_dir() / FILE_NAME
-        self._file = KeptFile(self._path, _entries, empty=[])
+        self._file = KeptFile[list[dict[str, Any]]](self._path, lambda content: listed(content, "runs", dict), empty=[])
 
     @property
     def runs(self) -> tuple[QueuedRun, ...]:
@@ -121,19 +122,6 @@ class RunQueue:
             self._file.write(content.encode())
         except OSError as error:
             raise storage_error(error, self._path) from error
-
-
-def _entries(content: bytes) -> list[dict[str, Any]]:
-    """The entries of a file, which need not be runs that this version can read.
-
-    Raises:
-        ValueError: It is no list of any.
-    """
-    whole: object = json.loads(content)
-    entries: object = cast(dict[str, Any], whole).get("runs") if isinstance(whole, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in cast(list[object], entries)):
-        raise ValueError("no list of runs")
-    return cast(list[dict[str, Any]], entries)
 
 
 def _entry(raw: dict[str, Any]) -> QueuedRun | None:

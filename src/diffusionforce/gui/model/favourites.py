@@ -3,9 +3,9 @@
 import contextlib
 import json
 from pathlib import Path
-from typing import Any, cast
 
 from diffusionforce.job import KeptFile
+from diffusionforce.job.kept_files import listed
 from diffusionforce.runs import storage_error
 
 FILE_NAME = "favourites.json"
@@ -19,7 +19,7 @@ class Favourites:
     """
 
     def __init__(self, root: Path) -> None:
-        self._file = KeptFile[list[str]](root / FILE_NAME, _marked, empty=[])
+        self._file = KeptFile[list[str]](root / FILE_NAME, lambda content: listed(content, "samples", str), empty=[])
         self._marked: dict[str, None] = {}
         with contextlib.suppress(OSError):  # Marking refuses, as long as what was marked cannot be read.
             self._marked = dict.fromkeys(self._file.read())
@@ -53,16 +53,3 @@ class Favourites:
             raise storage_error(error, self._file.path) from error
         self._marked = changed
         return is_marked
-
-
-def _marked(content: bytes) -> list[str]:
-    """The samples in a file.
-
-    Raises:
-        ValueError: It is no list of any.
-    """
-    whole: object = json.loads(content)
-    samples: object = cast(dict[str, Any], whole).get("samples") if isinstance(whole, dict) else None
-    if not isinstance(samples, list) or not all(isinstance(path, str) for path in cast(list[object], samples)):
-        raise ValueError("no list of samples")
-    return cast(list[str], samples)

@@ -15,16 +15,18 @@ from tests.support import rigs
 from tests.support.trainer_process import trainer
 
 from diffusionforce.gui.model.outcome import Outcome
+from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pages.run_live import RunLivePage
 from diffusionforce.gui.pages.run_notice import DetailCard
 from diffusionforce.gui.pages.run_plan import RunPlanPage
+from diffusionforce.gui.pages.run_tiles import RunTiles
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job
 from diffusionforce.rig import Traffic
-from diffusionforce.wire import Stopped
+from diffusionforce.wire import Step, Stopped
 
 WAIT_MS = 60_000
 
@@ -255,6 +257,16 @@ def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_
         "GPU 1 RTX 3060",
     ]
     assert "Smoothed loss" in live.loss.chart.accessibleDescription()
+
+
+@pytest.mark.parametrize(("rate", "told"), [(8.22e-8, "≈ 0"), (0.0005, "0.0005"), (0.0, "0")])
+def test_a_learning_rate_next_to_nothing_is_no_row_of_noughts(qtbot: QtBot, tmp_path: Path, rate: float, told: str):
+    # Symptom: a run that ended well had a learning rate of 0.0000000822.
+    model, tiles = RunModel(recorded.job(tmp_path / "run")), RunTiles()
+    qtbot.addWidget(tiles)
+    model.feed(Step(step=300, num_steps=300, loss=0.1, learning_rate=rate, seconds=1.0, eta_s=0.0, devices=()))
+    tiles.show_model(model, compact=False)
+    assert tiles.rate.value.text() == told
 
 
 def test_the_traffic_of_the_links_is_shown_while_a_run_goes_on(window: Window, qtbot: QtBot, tmp_path: Path):

@@ -45,7 +45,7 @@ SHAPES = {
     "err": '<path d="M8.2 3h7.6L21 8.2v7.6L15.8 21H8.2L3 15.8V8.2zM12 7.8v5M12 16v.2"/>',
     "info": '<circle cx="12" cy="12" r="9"/><path d="M12 11v5.4M12 7.7v.2"/>',
     "ok": '<circle cx="12" cy="12" r="9"/><path d="M8 12.4l2.8 2.8L16 9.6"/>',
-    "more": '<path d="M5.5 12v.2M12 12v.2M18.5 12v.2"/>',
+    "more": '<circle cx="5.5" cy="12" r="0.9"/><circle cx="12" cy="12" r="0.9"/><circle cx="18.5" cy="12" r="0.9"/>',
     "upload": '<path d="M12 15V4M7.5 8.500L12 4l4.500 4.500M4.5 19.500h15"/>',
     "trash": '<path d="M4.5 7h15M9 7V4.500h6V7M6.5 7l1 13h9l1-13M10.2 11v5M13.8 11v5"/>',
     "pencil": '<path d="M5 19l.8-4L16 4.800l3.200 3.200L9 18.200zM13.8 7l3.200 3.200"/>',

@@ -138,7 +138,7 @@ class Window(QWidget):
         """The Gallery place."""
         return cast("GalleryPage", self.place("gallery"))
 
-    def _ask_gallery(self, deed: "Callable[[GalleryPage], object]") -> None:
+    def _ask_gallery(self, deed: Callable[["GalleryPage"], object]) -> None:
         """Do something with the Gallery place, as soon as it is complete."""
         page = cast("GalleryPage", self._begun("gallery"))
         page.when_complete(lambda: deed(page))

@@ -34,7 +34,7 @@ KEY_GROUPS = (
             ("Ctrl+F", noted("Find in the log")),
             ("← →", noted("Read the chart; move the cut between the cards")),
             ("+ − 0", noted("Look at fewer steps of a chart, at more, at all")),
-            ("Shift+← Shift+→", noted("Move along a chart of which a part is in sight")),
+            ("Shift+← →", noted("Move along a chart that is looked at closely")),
         ),
     ),
     KeyGroup(

@@ -189,7 +189,7 @@ class DatasetsPage(Page):
         desk = self.desk
         is_open, table = bool(desk.choice), desk.table
         self._empty.setVisible(not is_open)
-        self.inspector.setVisible(is_open)
+        self.inspector.setVisible(is_open and desk.problem is None)
         self._content.setVisible(is_open and desk.problem is None)
         self._rest.setVisible(is_open and desk.problem is not None)
         clear(self._problem)

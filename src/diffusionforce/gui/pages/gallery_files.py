@@ -86,7 +86,7 @@ class LoraBox(QFrame):
         renaming.setToolTip(going_reason)
         menu.insertSeparator(renaming)
         more.clicked.connect(lambda: menu.popup(more.mapToGlobal(more.rect().bottomLeft())))
-        self._name = Elided(note or path.stem, "small")
+        self._name = Elided(note or path.name, "small")
         self.line = NameLine(path.stem)
         self.line.setAccessibleName(tr("Name of the file"))
         self.line.returnPressed.connect(lambda: self.named.emit(self.line.text()))

@@ -14,6 +14,9 @@ _VERDICTS = {
     "rising": ("rising: later files may be overfitted", "warn"),
 }
 
+NEXT_TO_NOTHING = 0.001
+"""Share of the full learning rate."""
+
 
 class RunTiles(QWidget):
     """Loss, held-out loss, learning rate, step time, pictures seen."""
@@ -41,8 +44,7 @@ class RunTiles(QWidget):
         value = losses.held_out[-1][1] if losses.held_out else None
         context, tone = self._held_out_context(model, compact=compact)
         self.held_out.show_value(words.loss(value), context=context, tone=tone)
-        rate = model.last_step.learning_rate if model.last_step is not None else None
-        self.rate.show_value("–" if rate is None else words.small_number(rate), context=self._rate_context(model))
+        self.rate.show_value(self._rate(model), context=self._rate_context(model))
         seconds = model.step_s
         total = f"{words.duration(model.training_s)} of training" if model.training_s else "after the first step"
         if model.planned is not None and model.planned.step_s is not None:
@@ -71,6 +73,14 @@ class RunTiles(QWidget):
             change = f"{words.percent(abs(fall))} {'below' if fall >= 0 else 'above'} the start"
             text = f"{text}, {change}" if losses.verdict and model.outcome is None else change
         return text, tone
+
+    @staticmethod
+    def _rate(model: RunModel) -> str:
+        """Return the learning rate; that of the last steps of a schedule is next to nothing, with a row of noughts."""
+        if model.last_step is None:
+            return "–"
+        rate, full = model.last_step.learning_rate, model.job.profile.training.learning_rate if model.job else 0.0
+        return "≈ 0" if 0 < rate < full * NEXT_TO_NOTHING else words.small_number(rate)
 
     @staticmethod
     def _rate_context(model: RunModel) -> str:

@@ -5,6 +5,7 @@ way. The pictures are for looking at, by people; `tests/gui` checks what can be 
 """
 
 import argparse
+import errno
 import os
 import shutil
 import subprocess
@@ -29,7 +30,7 @@ from tests.support import broken_dataset, fake_forecasting, forecasts, rigs
 import screens_environment
 import screens_settings
 from diffusionforce.datasets.sets import SetFolder
-from diffusionforce.gui import background, forecaster, theme
+from diffusionforce.gui import background, forecaster, standby, theme
 from diffusionforce.gui.app import application
 from diffusionforce.gui.model import language
 from diffusionforce.gui.pages.datasets import DatasetsPage
@@ -40,14 +41,17 @@ from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.sample_layout import Cell
 from diffusionforce.job import read_job
-from diffusionforce.runs import RunFolder
+from diffusionforce.runs import RunFolder, storage_error
 from diffusionforce.wire import Checkpoint, Failed, Paused, Sample, Step, StreamDecoder, encode
 from diffusionforce.wire.forecast import Forecast
 
 LIVE_SHARE = 0.72
+FULL_FOLDER = Path("/data/DiffusionForce/runs")
 SIZES = ((1440, 900), (1100, 720))
 SETTLE_MS = 300
 MOST_LOOKS = 6
+MOVING = frozenset({"datasets-checking"})
+"""Screens that are over when nothing changes any more."""
 
 
 def main() -> int:
@@ -72,7 +76,7 @@ def main() -> int:
 
 def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
     """Draw the screens in each theme and size."""
-    scale = os.environ.get("QT_SCALE_FACTOR", "")
+    scale, spoken = os.environ.get("QT_SCALE_FACTOR", ""), language.current()
     with tempfile.TemporaryDirectory(prefix="diffusionforce-screens-") as home:
         os.environ["DIFFUSIONFORCE_HOME"] = home
         runs = derived_runs(run, Path(home) / "runs")
@@ -87,10 +91,12 @@ def draw(out: Path, run: Path, themes: list[str], only: list[str]) -> None:
                     window.resize(width, height)
                     window.show()
                     show(window, runs)
-                    settle(window)
+                    if screen not in MOVING:
+                        settle(window)
                     suffix = f"-{name}-{width}x{height}" + (f"@{scale}" if scale else "")
                     window.grab().save(str(out / f"{screen}{suffix}.png"))
                     close(window)
+                    language.use(spoken)  # A screen may have chosen another.
         background.finish(10)
 
 
@@ -142,15 +148,9 @@ def cut_short(folder: RunFolder, kind: str) -> None:
         told = {message.path for message in kept if isinstance(message, Sample | Checkpoint)}
         if path.relative_to(folder.root).as_posix() not in told:
             path.unlink()
+    full = storage_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), FULL_FOLDER)
     if kind == "failed":
-        kept.append(
-            Failed(
-                sentence=f"The disk is full: step {last} could not be saved.",
-                hint="Free some space and start again. The files that were saved before are good.",
-                detail="OSError: [Errno 28] No space left on device",
-                step=last,
-            )
-        )
+        kept.append(Failed(sentence=full.sentence, hint=full.hint, detail=full.detail, step=last))
     folder.telemetry_path.write_bytes(b"".join(encode(message) for message in kept))
     me = psutil.Process()
     changes: dict[str, object] = {"step": last, "lora": folder.newest_checkpoint(), "num_samples": folder.num_samples()}
@@ -161,7 +161,7 @@ def cut_short(folder: RunFolder, kind: str) -> None:
     else:
         changes["state"] = kind
     if kind == "failed":
-        changes["sentence"] = f"The disk is full: step {last} could not be saved."
+        changes |= {"sentence": full.sentence, "hint": full.hint}
     folder.write_state(state.model_copy(update=changes))
 
 
@@ -201,6 +201,7 @@ def _plan_forecast(
     def show(window: Window, runs: dict[str, Path]) -> None:
         path = runs["done"].parents[1] / "forecast.json"
         path.write_text(answer.model_dump_json(), encoding="utf-8")
+        standby.may_stand_by = lambda: False
         forecaster.forecast_command = lambda job: fake_forecasting.command(path, job, delay_s=delay_s)
         page = window.run_place.plan
         profile = answer.profile_name if isinstance(answer, Forecast) else "pocket-demo"
@@ -304,6 +305,7 @@ def _compare(window: Window, runs: dict[str, Path]) -> None:
 def _gallery_empty(window: Window, runs: dict[str, Path]) -> None:
     os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"] / "nowhere")
     window.go("gallery")
+    window.place("gallery")
     os.environ["DIFFUSIONFORCE_HOME"] = str(runs["done"].parents[1])
 
 
@@ -371,6 +373,8 @@ def _dataset(state: str) -> Callable[[Window, dict[str, Path]], None]:
         if state == "checking":
             page.desk.check_again()
             page.desk.progressed.emit("Checking", 21, 39)
+            QApplication.processEvents()
+            return
         wait(SETTLE_MS)
 
     return show

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QScrollArea
 from tests.support import fake_forecasting, forecasts
 
-from diffusionforce.gui import forecaster
+from diffusionforce.gui import forecaster, standby
 from diffusionforce.gui.model import language, profile_shelf
 from diffusionforce.gui.pages.profiles import ProfilesPage
 from diffusionforce.gui.pages.settings import SettingsPage
@@ -35,6 +35,7 @@ def _profiles(window: Window, runs: dict[str, Path], forecast: Forecast) -> Prof
     """Open the place with a copy of a built-in profile in sight; its forecast is given, not made."""
     path = runs["done"].parents[1] / "profile-forecast.json"
     path.write_text(forecast.model_dump_json(), encoding="utf-8")
+    standby.may_stand_by = lambda: False
     forecaster.forecast_command = lambda job: fake_forecasting.command(path, job)
     if MINE not in own_profiles():
         builtin = {item.name: item for item in profile_shelf.read_shelf()}
@@ -98,8 +99,7 @@ def _long_name(window: Window, runs: dict[str, Path]) -> None:
 
 def _settings(*, code: str = "", at_end: bool = False) -> Show:
     def show(window: Window, _runs: dict[str, Path]) -> None:
-        before = language.current()
-        language.use(code or before)
+        language.use(code or language.current())
         window.go("settings")
         window.retranslate()
         page = window.place("settings")
@@ -109,7 +109,6 @@ def _settings(*, code: str = "", at_end: bool = False) -> Show:
             area = page.findChild(QScrollArea)
             assert isinstance(area, QScrollArea)
             area.verticalScrollBar().setValue(area.verticalScrollBar().maximum())
-        language.use(before)
 
     return show
 

@@ -55,6 +55,13 @@ def test_cards_have_the_drivers_numbers(monkeypatch: pytest.MonkeyPatch):
     assert child_environment()["CUDA_DEVICE_ORDER"] == "FASTEST_FIRST"
 
 
+def test_a_card_takes_more_kernels_than_usual_at_once_unless_the_user_says_how_many(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("CUDA_SCALE_LAUNCH_QUEUES", raising=False)
+    assert child_environment()["CUDA_SCALE_LAUNCH_QUEUES"] == "4x"
+    monkeypatch.setenv("CUDA_SCALE_LAUNCH_QUEUES", "1x")
+    assert child_environment()["CUDA_SCALE_LAUNCH_QUEUES"] == "1x"
+
+
 def test_idle_threads_sleep(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     assert child_environment()["OMP_WAIT_POLICY"] == "PASSIVE"

@@ -2,7 +2,7 @@
 
 A rig at hand is measured; one that somebody thinks of buying has only its datasheet. The rates are the makers' figures
 for dense matrix products in bfloat16 with float32 sums; on GeForce cards that is half of the figure for float16 sums.
-Training reaches about three quarters of them; cards for servers, which their power limit holds back, reach half.
+Training reaches a part of them, cards for servers less, which their power limit holds back.
 """
 
 import re
@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 from diffusionforce.errors import DeviceError
 from diffusionforce.rig import GIB
+from diffusionforce.ugpum.footprint import CardRates
 
-REACHED_SHARE = 0.75
-"""What part of the datasheet's rate training reaches."""
-POWER_LIMITED_SHARE = 0.5
-"""The same where the power limit sets the clock: two H200 were measured to reach 494 of 989 teraflops."""
+REACHED_SHARE, REACHED_MEMORY_SHARE = 0.85, 0.75
+"""What part of the datasheet's rates matrix products reach, and kernels that wait for memory."""
+POWER_LIMITED_SHARE, STACKED_MEMORY_SHARE = 0.65, 0.6
+"""The same where the power limit sets the clock, and memory lies stacked beside the chip: the blocks of Wan 2.1 14B
+and FLUX.2 Klein 9B took on H200 what 650 of 989 teraflops and 2.9 of 4.8 terabytes a second give."""
 LINK_BYTES_PER_S = {3: 12.5e9, 4: 25e9, 5: 50e9}
 """What sixteen lanes of a PCIe generation deliver from page-locked RAM."""
 
@@ -32,6 +34,7 @@ class CatalogueCard:
         pcie_generation: Generation of its connector.
         pcie_lanes: Lanes of its connector.
         reached_share: What part of `flops` training reaches.
+        reached_memory_share: What part of `memory_bytes_per_s` it reaches.
     """
 
     name: str
@@ -41,11 +44,15 @@ class CatalogueCard:
     pcie_generation: int = 4
     pcie_lanes: int = 16
     reached_share: float = REACHED_SHARE
+    reached_memory_share: float = REACHED_MEMORY_SHARE
 
     @property
-    def reached_flops(self) -> float:
-        """Operations a second that training reaches."""
-        return self.flops * self.reached_share
+    def reached(self) -> CardRates:
+        """What training reaches."""
+        return CardRates(
+            flops=self.flops * self.reached_share,
+            memory_bytes_per_s=self.memory_bytes_per_s * self.reached_memory_share,
+        )
 
     @property
     def link_bytes_per_s(self) -> float:
@@ -61,7 +68,7 @@ def _card(
     generation: int = 4,
     lanes: int = 16,
     *,
-    reached_share: float = REACHED_SHARE,
+    for_servers: bool = False,
 ) -> CatalogueCard:
     return CatalogueCard(
         name=name,
@@ -70,7 +77,8 @@ def _card(
         memory_bytes_per_s=gb_per_s * 1e9,
         pcie_generation=generation,
         pcie_lanes=lanes,
-        reached_share=reached_share,
+        reached_share=POWER_LIMITED_SHARE if for_servers else REACHED_SHARE,
+        reached_memory_share=STACKED_MEMORY_SHARE if for_servers else REACHED_MEMORY_SHARE,
     )
 
 
@@ -111,9 +119,9 @@ CARDS = (
     _card("L40S", 48, 362.1, 864),
     _card("A100 40GB", 40, 312, 1555),
     _card("A100 80GB", 80, 312, 2039),
-    _card("H100 SXM", 80, 989, 3350, 5, reached_share=POWER_LIMITED_SHARE),
+    _card("H100 SXM", 80, 989, 3350, 5, for_servers=True),
     _card("H100 PCIe", 80, 756, 2000, 5),
-    _card("H200", 141, 989, 4800, 5, reached_share=POWER_LIMITED_SHARE),
+    _card("H200", 141, 989, 4800, 5, for_servers=True),
 )
 
 

@@ -162,8 +162,8 @@ class Estimator:
         sampled = variant.sampling.blocks if variant.sampling is not None else ()
         self._sampling_largest = max((block.forward_bytes for block in sampled), default=0)
         self._sampling_boundary = max((block.output_bytes for block in sampled), default=0)
-        flops = [block.forward_flops + block.backward_flops for block in blocks]
-        self._work = [one / sum(flops) for one in flops] if sum(flops) else [1 / len(blocks)] * len(blocks)
+        work = [block.forward_work + block.backward_work for block in blocks]
+        self._work = [one / sum(work) for one in work] if sum(work) else [1 / len(blocks)] * len(blocks)
 
     def stages(self, placing: Placing, *, paging: bool) -> list[Stage]:
         """What each used card gets, with as few paged blocks as its budget allows.

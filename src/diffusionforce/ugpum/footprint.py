@@ -17,7 +17,7 @@ from typing import Any
 
 from diffusionforce.job import write_whole
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,27 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CardRates:
+    """What a card reaches in training.
+
+    Attributes:
+        flops: Multiplications and additions a second in large matrix products.
+        memory_bytes_per_s: Bytes a second that everything else reads and writes of its memory.
+    """
+
+    flops: float
+    memory_bytes_per_s: float
+
+    def seconds(self, flops: float, moved_bytes: float) -> float:
+        """How long work takes: kernels run one after the other, and each waits for one of the two."""
+        return flops / self.flops + moved_bytes / self.memory_bytes_per_s
+
+
+_FLOPS_WHILE_MOVING_A_BYTE = 150
+"""What cards multiply in the time in which they move a byte: 100 to 200. Enough to compare blocks by."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class BlockKind:
     """One kind of block.
 
@@ -53,6 +74,8 @@ class BlockKind:
         forward_flops: Multiplications and additions of the forward's matrix products.
         backward_flops: Those of the backward, recomputing included.
         launches: Kernels that the host starts for forward and backward, recomputing included.
+        forward_moved_bytes: What the forward's other kernels read and write, which wait for the card's memory.
+        backward_moved_bytes: Those of the backward, recomputing included.
     """
 
     part: Part
@@ -63,6 +86,18 @@ class BlockKind:
     forward_flops: int = 0
     backward_flops: int = 0
     launches: int = 0
+    forward_moved_bytes: int = 0
+    backward_moved_bytes: int = 0
+
+    @property
+    def forward_work(self) -> int:
+        """What share of a model's time the forward takes: a number to be set against other blocks' alone."""
+        return self.forward_flops + _FLOPS_WHILE_MOVING_A_BYTE * self.forward_moved_bytes
+
+    @property
+    def backward_work(self) -> int:
+        """The same of the backward, recomputing included."""
+        return self.backward_flops + _FLOPS_WHILE_MOVING_A_BYTE * self.backward_moved_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,9 +153,16 @@ class Footprint:
         return tuple(self.kinds[kind] for kind in self.kind_of_block)
 
     @property
-    def block_flops(self) -> int:
-        """Multiplications and additions of all blocks, forward and backward, for one micro-batch."""
-        return sum(block.forward_flops + block.backward_flops for block in self.blocks)
+    def block_work(self) -> int:
+        """The work of all blocks, forward and backward, for one micro-batch, as `BlockKind` counts it."""
+        return sum(block.forward_work + block.backward_work for block in self.blocks)
+
+    def blocks_s(self, rates: CardRates) -> float:
+        """Seconds of all blocks, forward and backward, for one micro-batch on a card."""
+        return rates.seconds(
+            sum(block.forward_flops + block.backward_flops for block in self.blocks),
+            sum(block.forward_moved_bytes + block.backward_moved_bytes for block in self.blocks),
+        )
 
     @property
     def block_launches(self) -> int:

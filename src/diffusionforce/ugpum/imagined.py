@@ -1,8 +1,8 @@
 """What the planner needs to know of a rig: of one that is here from its budgets, of one that is not from the catalogue.
 
-Datasheets say how fast a card multiplies and how wide its link is. With the operations that a trace counted they give
-the seconds of a block; what stays unknown (clocks under load, the slot on the mainboard) is why a rig that is here is
-measured instead.
+Datasheets say how fast a card multiplies, how fast its memory is and how wide its link. With the operations and bytes
+that a trace counted they give the seconds of a block; what stays unknown (clocks under load, the slot on the mainboard)
+is why a rig that is here is measured instead.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from diffusionforce.ugpum.budget import Budget, reserve_bytes
 from diffusionforce.ugpum.catalogue import CatalogueCard
 from diffusionforce.ugpum.estimate import PlanCard, Variant
-from diffusionforce.ugpum.footprint import Footprint
+from diffusionforce.ugpum.footprint import CardRates, Footprint
 
 # PyTorch gives cuBLAS a workspace for each thread and stream: 32 MiB on Hopper, 8.1 MiB on other cards. The thread that
 # runs forwards and the one that runs backwards have one each.
@@ -92,7 +92,7 @@ def imagined_variant(
     """
     return rated_variant(
         footprint,
-        flops=[card.reached_flops for card in cards],
+        rates=[card.reached for card in cards],
         link_bytes_per_s=[card.link_bytes_per_s for card in cards],
         weights=weights,
         num_microbatches=num_microbatches,
@@ -103,7 +103,7 @@ def imagined_variant(
 def rated_variant(
     footprint: Footprint,
     *,
-    flops: Sequence[float],
+    rates: Sequence[CardRates],
     link_bytes_per_s: Sequence[float],
     weights: str,
     num_microbatches: int,
@@ -113,7 +113,7 @@ def rated_variant(
 
     Args:
         footprint: The model, traced for one micro-batch.
-        flops: Operations a second that training reaches on each card.
+        rates: What each card reaches.
         link_bytes_per_s: What each card's link delivers; 0 where it is not known.
         weights: Number format of the frozen weights, for people.
         num_microbatches: Micro-batches of a step.
@@ -125,8 +125,8 @@ def rated_variant(
         weights=weights,
         num_microbatches=num_microbatches,
         footprint=footprint,
-        block_s=tuple(footprint.block_flops / rate for rate in flops),
+        block_s=tuple(map(footprint.blocks_s, rates)),
         crossing_s=boundary_bytes / slowest_link if slowest_link else 0.0,
-        tail_s=footprint.outer.flops / flops[0],
+        tail_s=footprint.outer.flops / rates[0].flops,
         sampling=sampling,
     )

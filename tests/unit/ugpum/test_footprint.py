@@ -1,13 +1,13 @@
 """Footprints as files: found again by their inputs, and never believed when they are broken."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from tests.support.footprints import WAN_14B, equal_blocks
 
-from diffusionforce.ugpum.footprint import Footprint, FootprintFiles
+from diffusionforce.ugpum.footprint import CardRates, Footprint, FootprintFiles
 from diffusionforce.ugpum.forecast import Layout, forecast_sampling, forecast_training
 
 INPUTS = {"model": "wan", "tokens": 4096, "lora": {"rank": 32, "dropout": 0.0}}
@@ -41,6 +41,22 @@ def test_a_layout_for_another_model_is_refused() -> None:
     layout = Layout(chunk_sizes=(3,), card_of_chunk=(0,), order=())
     with pytest.raises(ValueError, match="3 blocks, but the model has 4"):
         forecast_training(equal_blocks(4, weights=1024), layout)
+
+
+def test_blocks_take_the_time_of_their_products_and_of_what_waits_for_memory() -> None:
+    kind = replace(
+        equal_blocks(1, weights=1).kinds[0],
+        forward_flops=10 * 10**12,
+        backward_flops=20 * 10**12,
+        forward_moved_bytes=10**10,
+        backward_moved_bytes=3 * 10**10,
+    )
+    footprint = replace(equal_blocks(4, weights=1), kinds=(kind,))
+    rates = CardRates(flops=100e12, memory_bytes_per_s=1e12)
+    assert footprint.blocks_s(rates) == pytest.approx(4 * (0.3 + 0.04))
+    # Slow memory makes the same model slower, and what moves more counts for more of it.
+    assert footprint.blocks_s(replace(rates, memory_bytes_per_s=1e11)) == pytest.approx(4 * (0.3 + 0.4))
+    assert kind.backward_work > kind.forward_work > kind.forward_flops
 
 
 def test_a_step_by_hand() -> None:

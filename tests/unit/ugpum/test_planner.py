@@ -328,7 +328,7 @@ def test_on_the_rigs_that_people_own_the_order_is_the_designs(rig: str, kind: st
     made = wan_on(rig)
     assert made.recommended is not None
     assert made.recommended.kind == kind
-    alone_s = min(4 * WAN_14B.block_flops / card.reached_flops for card in parse_rig(rig))
+    alone_s = min(4 * WAN_14B.blocks_s(card.reached) for card in parse_rig(rig))
     assert alone_s / made.recommended.step_s == pytest.approx(speed, rel=0.05)
 
 

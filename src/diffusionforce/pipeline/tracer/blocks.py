@@ -22,6 +22,9 @@ from diffusionforce.pipeline.nesting import list_tensors
 from diffusionforce.pipeline.tracer.memory import StorageCounter, allocated_bytes
 from diffusionforce.pipeline.tracer.standins import CardKernels
 
+Work = tuple[int, int, int]
+"""Operations, kernels and moved bytes so far."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -38,6 +41,8 @@ class Interval:
     """Multiplications and additions in it."""
     launches: int
     """Kernels started in it."""
+    moved_bytes: int
+    """What kernels in it read and wrote that wait for memory."""
 
     @property
     def rise_bytes(self) -> int:
@@ -51,26 +56,32 @@ class Marks:
     def __init__(self, counter: StorageCounter, kernels: CardKernels) -> None:
         self.intervals: list[Interval] = []
         self._counter, self._kernels = counter, kernels
-        self._open: tuple[tuple[str, int], int, int, int] | None = None
+        self._open: tuple[tuple[str, int], int, Work] | None = None
 
     def mark(self, kind: str, index: int = 0) -> None:
         """End the interval under way and begin one."""
         self.stop()
         self._counter.restart_peak()
-        self._open = (kind, index), self._counter.live, self._counter.flops + self._kernels.flops, self._launches
+        self._open = (kind, index), self._counter.live, self._work
 
     def stop(self) -> None:
         """End the interval under way."""
         if self._open is not None:
-            name, before, flops, launches = self._open
-            flops = self._counter.flops + self._kernels.flops - flops
-            launches = self._launches - launches
-            self.intervals.append(Interval(name, before, self._counter.peak, self._counter.live, flops, launches))
+            name, before, begun = self._open
+            flops, launches, moved = (now - then for now, then in zip(self._work, begun, strict=True))
+            self.intervals.append(
+                Interval(name, before, self._counter.peak, self._counter.live, flops, launches, moved)
+            )
             self._open = None
 
     @property
-    def _launches(self) -> int:
-        return self._counter.launches + self._kernels.launches
+    def _work(self) -> Work:
+        counter, kernels = self._counter, self._kernels
+        return (
+            counter.flops + kernels.flops,
+            counter.launches + kernels.launches,
+            counter.moved_bytes + kernels.moved_bytes,
+        )
 
     def named(self, kind: str, index: int = 0) -> Interval:
         """The last interval of that name."""

@@ -46,6 +46,10 @@ class BlockTrace:
     """Those of the backward, recomputing included."""
     launches: int = 0
     """Kernels that the host starts for forward and backward, recomputing included."""
+    forward_moved_bytes: int = 0
+    """What the forward's kernels read and write that wait for the card's memory: all but the large products."""
+    backward_moved_bytes: int = 0
+    """The same of the backward, recomputing included."""
 
 
 @dataclass(frozen=True, kw_only=True)

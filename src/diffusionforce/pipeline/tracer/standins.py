@@ -79,7 +79,9 @@ class CardKernels(TorchFunctionMode):
         self.flops = 0
         """Multiplications and additions of attention so far, which no operation that runs here shows."""
         self.launches = 0
-        """Kernels of attention so far, likewise."""
+        """Kernels of attention and RMS norm so far, likewise."""
+        self.moved_bytes = 0
+        """What RMS norm's have read and written."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -88,7 +90,7 @@ class CardKernels(TorchFunctionMode):
         if func is F.scaled_dot_product_attention:
             return self._attention(*args, **kwargs)
         if func in (F.rms_norm, torch.rms_norm):
-            return _rms_norm(*args, **kwargs)
+            return _rms_norm(self, *args, **kwargs)
         if func in (F.dropout, torch.dropout):
             return _dropout(*args, **kwargs)
         if func is F.normalize:
@@ -155,8 +157,13 @@ class FusedRmsNorm(torch.autograd.Function):
     """RMS norm in one kernel: saves its input, its weight and one float a row."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, weight: torch.Tensor | None, num_axes: int) -> torch.Tensor:
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor | None, num_axes: int, kernels: CardKernels
+    ) -> torch.Tensor:
         """Normalise the last `num_axes` axes of `x`, of any shape."""
+        ctx.kernels = kernels
+        kernels.launches += 1
+        kernels.moved_bytes += 2 * x.numel() * x.itemsize
         scale = torch.empty(x.shape[: x.dim() - num_axes], dtype=torch.float32, device=x.device)
         ctx.save_for_backward(x, weight, scale)
         return torch.empty_like(x, memory_format=torch.contiguous_format)
@@ -165,10 +172,13 @@ class FusedRmsNorm(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Gradients of the input and the weight."""
         x, weight, _ = ctx.saved_tensors
-        needs_x, needs_weight, _ = ctx.needs_input_grad
+        needs_x, needs_weight, _, _ = ctx.needs_input_grad
+        ctx.kernels.launches += needs_x + needs_weight
+        ctx.kernels.moved_bytes += (3 * needs_x + 2 * needs_weight) * x.numel() * x.itemsize
         return (
             torch.empty_like(x, memory_format=torch.contiguous_format) if needs_x else None,
             torch.empty_like(weight) if needs_weight else None,
+            None,
             None,
         )
 
@@ -198,7 +208,11 @@ def autocast_for_cards() -> Iterator[None]:
 
 
 def _rms_norm(
-    x: torch.Tensor, normalized_shape: Any, weight: torch.Tensor | None = None, eps: float | None = None
+    kernels: CardKernels,
+    x: torch.Tensor,
+    normalized_shape: Any,
+    weight: torch.Tensor | None = None,
+    eps: float | None = None,
 ) -> torch.Tensor:
     if RMS_NORM_IN_FULL_PRECISION and torch.is_autocast_enabled("cpu"):
         x, weight = _in_full_precision(x), _in_full_precision(weight)
@@ -206,7 +220,7 @@ def _rms_norm(
         # Cards fuse one dtype only; what follows is the sequence of operations that they run instead.
         scale = torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True))
         return (x.float() * scale).to(x.dtype) * weight
-    return FusedRmsNorm.apply(x, weight, len(normalized_shape))
+    return FusedRmsNorm.apply(x, weight, len(normalized_shape), kernels)  # pyright: ignore[reportReturnType]
 
 
 def _normalized(x: torch.Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, **_out: Any) -> torch.Tensor:

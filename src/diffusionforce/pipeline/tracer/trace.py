@@ -177,6 +177,8 @@ class _Run:
                     forward_flops=forward.flops,
                     backward_flops=back.flops if back else 0,
                     launches=forward.launches + (back.launches if back else 0),
+                    forward_moved_bytes=forward.moved_bytes,
+                    backward_moved_bytes=back.moved_bytes if back else 0,
                 )
             )
         return ModelTrace(

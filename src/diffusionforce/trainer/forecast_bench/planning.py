@@ -28,13 +28,13 @@ from diffusionforce.ugpum.allocator import (
     training_workspaces_bytes,
 )
 from diffusionforce.ugpum.estimate import PlanCard, spread
-from diffusionforce.ugpum.footprint import Footprint
+from diffusionforce.ugpum.footprint import CardRates, Footprint
 from diffusionforce.ugpum.forecast import CardForecast, Forecast, Layout, forecast_sampling, forecast_training
 from diffusionforce.ugpum.imagined import rated_variant
 from diffusionforce.ugpum.planner import Wish, plan
 from diffusionforce.ugpum.replayed import Replayed, replayed
 
-_NOMINAL_FLOPS, _NOMINAL_LINK_BYTES_PER_S = 4e14, 5e10
+_NOMINAL_RATES, _NOMINAL_LINK_BYTES_PER_S = CardRates(flops=6e14, memory_bytes_per_s=3e12), 5e10
 """For the planner's choice among placements of equal cards; the forecast of time uses what is measured."""
 NUM_SLOTS = 3
 WAITING_TOKENS, WAITING_MICROBATCHES = 1024, 2
@@ -175,7 +175,7 @@ class Planning:
         """The planner's placement, both cards in use."""
         variant = rated_variant(
             footprint,
-            flops=[_NOMINAL_FLOPS] * job.num_cards,
+            rates=[_NOMINAL_RATES] * job.num_cards,
             link_bytes_per_s=[_NOMINAL_LINK_BYTES_PER_S] * job.num_cards,
             weights=job.model,
             num_microbatches=job.num_microbatches,

@@ -13,8 +13,9 @@ from typing import Any
 
 from diffusionforce.job import write_whole
 from diffusionforce.runs import data_dir
+from diffusionforce.ugpum.footprint import CardRates
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +23,20 @@ class CardSpeed:
     """What one card delivers in training."""
 
     flops: float
-    """Multiplications and additions a second, in blocks like those of large models."""
+    """Multiplications and additions a second, in the matrix products of blocks like those of large models."""
+    memory_bytes_per_s: float
+    """What kernels between the products read and write of its memory."""
     paging_bytes_per_s: float
     """From locked RAM to the card, while all cards of the rig are paged to."""
     crossing_bytes_per_s: float = 0.0
     """To or from the card that it crosses to most slowly; 0 where it was alone."""
     launch_s: float = 0.0
     """Seconds that the processor takes to start one of a block's kernels there; 0 where it was not measured."""
+
+    @property
+    def rates(self) -> CardRates:
+        """For what a trace counted."""
+        return CardRates(flops=self.flops, memory_bytes_per_s=self.memory_bytes_per_s)
 
 
 class CardSpeeds:
@@ -51,7 +59,7 @@ class CardSpeeds:
             found = CardSpeed(**self._read()[_key(name)])
         except (KeyError, TypeError):
             return None
-        return found if found.flops > 0 and found.paging_bytes_per_s > 0 else None
+        return found if min(found.flops, found.memory_bytes_per_s, found.paging_bytes_per_s) > 0 else None
 
     def keep(self, speeds: Mapping[str, CardSpeed]) -> None:
         """Remember speeds by the cards' names.

@@ -96,17 +96,17 @@ class Judge:
         return max(step_s, host_s) + variant.between_steps_s
 
     def _card_costs(self, candidate: Candidate, card: int) -> CardCosts:
-        """The seconds of each block, in proportion to its operations."""
+        """The seconds of each block, in proportion to its work."""
         variant = candidate.variant
-        blocks, all_flops = variant.footprint.blocks, variant.footprint.block_flops
-        second_a_flop = variant.block_s[card] / all_flops if all_flops else 0.0
-        even_s = 0.0 if all_flops else variant.block_s[card] / len(blocks)
+        blocks, work = variant.footprint.blocks, variant.footprint.block_work
+        unit_s = variant.block_s[card] / work if work else 0.0
+        even_s = 0.0 if work else variant.block_s[card] / len(blocks)
         return CardCosts(
             name=self.rig.cards[card].label,
             budget_bytes=self.rig.cards[card].budget_bytes,
             fixed_bytes=0,
-            forward_s=tuple(block.forward_flops * second_a_flop + even_s / 3 for block in blocks),
-            backward_s=tuple(block.backward_flops * second_a_flop + even_s * 2 / 3 for block in blocks),
+            forward_s=tuple(block.forward_work * unit_s + even_s / 3 for block in blocks),
+            backward_s=tuple(block.backward_work * unit_s + even_s * 2 / 3 for block in blocks),
             paging_bytes_per_s=self.rig.cards[card].link_bytes_per_s,
         )
 

@@ -23,6 +23,7 @@ from diffusionforce.ugpum.allowance import allowed
 from diffusionforce.ugpum.budget import Budget, budgets, ram_reserve_bytes, reserve_bytes, usable_ram_bytes
 from diffusionforce.ugpum.catalogue import LINK_BYTES_PER_S, CatalogueCard, card_like, parse_rig, taken_for
 from diffusionforce.ugpum.estimate import PlanCard
+from diffusionforce.ugpum.footprint import CardRates
 from diffusionforce.ugpum.forecast import Layout
 from diffusionforce.ugpum.imagined import NUM_WORKSPACES, cards_here, workspace_bytes
 from diffusionforce.wire.forecast import ForecastCard
@@ -32,9 +33,9 @@ IMAGINED_RAM_GIB = 64
 PROCESSOR = "cpu"
 _WIDEST_LINK_LANES = 16
 MEASURED = ", measured"
-_LAUNCH_S = 65e-6
-"""Seconds of Python and PyTorch for one kernel of a block with its LoRA: a step of Wan 2.1 14B, whose blocks start
-44,820 of them, took 2.94 s on two cards that waited for it."""
+_LAUNCH_S = 40e-6
+"""Seconds of Python and PyTorch for one kernel of a block with its LoRA. On two cards that waited for it a step of Wan
+2.1 14B, whose blocks start 73,600 of them, took 2.92 s, and one of FLUX.2 Klein 9B with 46,500 of them 1.87 s."""
 
 _Any = TypeVar("_Any")
 
@@ -68,11 +69,11 @@ class Rig:
     notes: tuple[str, ...] = ()
 
     @property
-    def flops(self) -> tuple[float | None, ...]:
-        """Operations a second that training reaches on each card, measured or by data sheet; None where unknown."""
+    def rates(self) -> tuple[CardRates | None, ...]:
+        """What training reaches on each card, measured or by data sheet; None where unknown."""
         if self.speeds:
-            return tuple(speed.flops for speed in self.speeds)
-        return tuple(sheet.reached_flops if sheet is not None else None for sheet in self.sheets)
+            return tuple(speed.rates for speed in self.speeds)
+        return tuple(sheet.reached if sheet is not None else None for sheet in self.sheets)
 
     @property
     def crossings_bytes_per_s(self) -> tuple[float, ...]:

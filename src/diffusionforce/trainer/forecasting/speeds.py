@@ -7,14 +7,14 @@ from typing import Literal
 from diffusionforce.engines.subjects import JobSubjects, TrainingVariant
 from diffusionforce.trainer.forecasting.rigs import Rig
 from diffusionforce.ugpum.estimate import Variant, spread
-from diffusionforce.ugpum.footprint import Footprint
+from diffusionforce.ugpum.footprint import CardRates, Footprint
 from diffusionforce.ugpum.imagined import rated_variant
 from diffusionforce.ugpum.learned import Lesson
 from diffusionforce.ugpum.planner import Candidate
 
 Times = Literal["measured", "catalogue", "unknown"]
 
-_SOME_FLOPS = 50e12
+_SOME_RATES = CardRates(flops=50e12, memory_bytes_per_s=400e9)
 """Of a card that nobody knows. All are then taken to be alike, and the seconds are not shown."""
 
 
@@ -35,11 +35,11 @@ def timed_variants(
         rig: The cards.
         lesson: What earlier runs taught.
     """
-    reached = [flops for flops in rig.flops if flops is not None]
+    reached = [rates for rates in rig.rates if rates is not None]
     is_known = len(reached) == len(rig.cards)
     variants = [
         replace(
-            _rated(variant, footprint, sampling, rig, reached if is_known else [_SOME_FLOPS] * len(rig.cards)),
+            _rated(variant, footprint, sampling, rig, reached if is_known else [_SOME_RATES] * len(rig.cards)),
             host_s=footprint.block_launches * rig.launch_s,
             replays=subjects.graphs,
             kinds=None if variant.kinds is None else frozenset(variant.kinds),
@@ -67,23 +67,23 @@ def denoising_s(candidate: Candidate, *, passes: int, link_bytes_per_s: Sequence
     for rank, card in enumerate(placing.cards):
         mine = placing.blocks_of(rank)
         away = paged.intersection(mine) | spread([block for block in mine if block not in paged], aside[rank])
-        s_per_flop = variant.block_s[card] / max(1, variant.footprint.block_flops)
-        computing_s = sum(blocks[block].forward_flops for block in mine) * s_per_flop
+        unit_s = variant.block_s[card] / max(1, variant.footprint.block_work)
+        computing_s = sum(blocks[block].forward_work for block in mine) * unit_s
         coming_bytes = sum(variant.footprint.blocks[block].part.paged_bytes for block in away)
         loading_s = coming_bytes / link_bytes_per_s[card] if link_bytes_per_s[card] else 0.0
         total_s += max(computing_s, loading_s)
         if rank == 0:
-            total_s += variant.sampling.outer.flops * s_per_flop
+            total_s += variant.sampling.outer.flops * unit_s
     host_s = variant.host_s * variant.sampling.block_launches / max(1, variant.footprint.block_launches)
     return passes * max(total_s, host_s)
 
 
 def _rated(
-    variant: TrainingVariant, footprint: Footprint, sampling: Footprint | None, rig: Rig, flops: Sequence[float]
+    variant: TrainingVariant, footprint: Footprint, sampling: Footprint | None, rig: Rig, rates: Sequence[CardRates]
 ) -> Variant:
     return rated_variant(
         footprint,
-        flops=flops,
+        rates=rates,
         link_bytes_per_s=rig.crossings_bytes_per_s,
         weights=variant.weights,
         num_microbatches=variant.num_microbatches,

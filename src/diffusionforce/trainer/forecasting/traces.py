@@ -19,7 +19,10 @@ from diffusionforce.ugpum.footprint import Footprint, FootprintFiles
 
 logger = logging.getLogger(__name__)
 
-_OF_BLOCKS = ("output_bytes", "kept_bytes", "forward_bytes", "backward_bytes", "forward_flops", "backward_flops")
+_OF_BLOCKS = (
+    *("output_bytes", "kept_bytes", "forward_bytes", "backward_bytes", "launches"),
+    *("forward_flops", "backward_flops", "forward_moved_bytes", "backward_moved_bytes"),
+)
 _OF_OUTSIDE = ("batch_bytes", "shared_bytes", "prologue_kept_bytes", "prologue_bytes", "tail_bytes", "flops")
 """What grows with the micro-batch."""
 _TRACE, _LIGHT = "diffusionforce.pipeline.tracer.trace", "diffusionforce.pipeline.tracer.light"

@@ -1,5 +1,7 @@
 """The counter and the stand-ins by themselves."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -59,6 +61,37 @@ def test_storages_belong_to_who_was_current_when_they_were_made() -> None:
 def test_a_number_that_does_not_exist_is_not_invented() -> None:
     with FakeTensorMode(), StorageCounter(), pytest.raises(DataDependentOutputException):
         torch.ones(1).sum().item()
+
+
+@pytest.mark.parametrize(
+    ("work", "moved_bytes"),
+    [
+        (lambda x: x + 1, 2 * 4 * 256 * 256),
+        (lambda x: x.to(torch.bfloat16), (4 + 2) * 256 * 256),
+        (lambda x: x.add_(x), 3 * 4 * 256 * 256),
+        (lambda x: torch.empty_like(x).copy_(x), 2 * 4 * 256 * 256),
+        (lambda x: x.transpose(0, 1)[3:], 0),
+        (lambda x: x @ torch.empty(256, 2), 4 * (256 * 256 + 256 * 2 + 256 * 2)),
+        (lambda x: torch.empty(2048, 2048) @ torch.empty(2048, 2048), 0),
+        (lambda x: torch.cat([x, x]), 2 * 2 * 4 * 256 * 256),
+        (lambda x: x + torch.empty(1).expand(256, 256), 2 * 4 * 256 * 256 + 4),
+        (lambda x: F.rms_norm(x, (256,)), 2 * 4 * 256 * 256),
+    ],
+    ids=["add", "cast", "in place", "copy", "view", "few columns", "large product", "list", "expanded", "norm"],
+)
+def test_what_waits_for_memory_is_counted(work: Callable[[torch.Tensor], object], moved_bytes: int) -> None:
+    x = torch.zeros(256, 256)
+    with StorageCounter() as counter, CardKernels() as kernels:
+        work(x)
+    assert counter.moved_bytes + kernels.moved_bytes == moved_bytes
+
+
+def test_a_norm_moves_its_input_again_for_its_gradients() -> None:
+    x, weight = torch.zeros(64, 128, requires_grad=True), torch.ones(128, requires_grad=True)
+    with CardKernels() as kernels:
+        result = F.rms_norm(x, (128,), weight)
+        result.backward(torch.empty_like(result))
+    assert (kernels.launches, kernels.moved_bytes) == (3, (2 + 3 + 2) * x.nbytes)
 
 
 def saved_bytes(function: object, *inputs: torch.Tensor) -> int:

@@ -13,7 +13,7 @@ from diffusionforce.trainer.forecasting.card_speeds import CardSpeed, CardSpeeds
 from diffusionforce.trainer.forecasting.measuring import measure_rig, measured
 from diffusionforce.trainer.forecasting.rigs import rig_imagined
 
-SPEED = CardSpeed(flops=1e13, paging_bytes_per_s=2e10, crossing_bytes_per_s=1e10)
+SPEED = CardSpeed(flops=1e13, memory_bytes_per_s=5e11, paging_bytes_per_s=2e10, crossing_bytes_per_s=1e10)
 
 
 def test_what_was_measured_is_found_until_pytorch_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +28,7 @@ def test_what_was_measured_is_found_until_pytorch_changes(tmp_path: Path, monkey
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", '{"format": 1}', '{"format": 0, "cards": {}}', '{"format": 1, "cards": {"GPU a": {"flops": -1}}}', "\0"],
+    ["", "[]", '{"format": 1}', '{"format": 0, "cards": {}}', '{"format": 2, "cards": {"GPU a": {"flops": -1}}}', "\0"],
 )
 def test_a_broken_file_knows_nothing_and_is_written_anew(tmp_path: Path, text: str) -> None:
     path = tmp_path / "speeds.json"
@@ -41,7 +41,8 @@ def test_a_broken_file_knows_nothing_and_is_written_anew(tmp_path: Path, text: s
 def test_devices_are_measured() -> None:
     cpu = torch.device("cpu")
     (one,) = measured([cpu], shape=SMALL_WAN, num_tokens=64, boundary_bytes=1 << 16)
-    assert 1e6 < one.flops < 1e15 and one.paging_bytes_per_s > 1e6 and one.crossing_bytes_per_s == 0.0
+    assert 1e6 < one.flops < 1e15 and 1e7 < one.memory_bytes_per_s < 1e13
+    assert one.paging_bytes_per_s > 1e6 and one.crossing_bytes_per_s == 0.0
     assert 1e-7 < one.launch_s < 1e-2
 
 

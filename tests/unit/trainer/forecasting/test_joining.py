@@ -148,11 +148,11 @@ def test_on_the_rigs_that_people_own_the_order_is_the_designs(wan_on: WanOn, rig
     way = forecast.recommended
     assert way is not None and way.step_s is not None and way.kind == kind
     one_card = min(one.step_s for one in forecast.ways if one.kind == "one card + swap" and one.step_s)
-    fastest = max(card.reached_flops for card in parse_rig(rig))
     assert way.step_s < one_card
     # Against the fastest card alone if paging cost it nothing.
-    flops = 4 * 372e12
-    assert flops / fastest / way.step_s == pytest.approx(speed, rel=0.05)
+    alone_s = min(4 * card.reached.seconds(372e12, 452e9) for card in parse_rig(rig))
+    # Closer than by operations alone: slower cards have memory that is nearly as fast.
+    assert alone_s / way.step_s == pytest.approx(speed, rel=0.07)
 
 
 def test_a_14b_model_needs_what_was_seen_on_cards(wan_on: WanOn) -> None:

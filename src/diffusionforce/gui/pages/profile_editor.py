@@ -79,6 +79,8 @@ class ProfileEditor(QWidget):
         inner = holder(column(self._notice, self.form, None, gap=12, margins=(0, 0, 4, 0)))
         inner.setMaximumWidth(MAX_PX)
         self.scroller = scrolling(inner, name="clear")
+        # With nothing to scroll the bar is not to be seen; its room is there all the same, as beside what stands below.
+        self.scroller.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         layout.addWidget(self.scroller, 1)
         yield
         self.strip = ForecastStrip()

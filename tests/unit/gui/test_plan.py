@@ -239,3 +239,13 @@ def test_what_is_due_later_than_the_last_step_is_due_at_the_end(plan: Plan):
     assert (said["Previews"], said["LoRA files"]) == ("3 prompts, at the end", "at the end")
     plan.set_steps(400)
     assert dict(facts_of_run(plan))["LoRA files"] == "every 100 steps"
+
+
+def test_what_is_told_of_holds_the_forecast_up_and_not_a_choice_that_lacks(plan: Plan, folder: Path):
+    # Symptom: "Choose a profile and a dataset" where both were chosen and the training environment was not there.
+    assert not Plan().holds_up_forecast and not plan.holds_up_forecast
+    plan.needs_environment = True
+    assert plan.holds_up_forecast and plan.forecast_job() is None
+    plan.needs_environment = False
+    plan.dataset, plan.dataset_problem = None, DatasetError("It has no pictures.")
+    assert plan.holds_up_forecast and plan.forecast_job() is None

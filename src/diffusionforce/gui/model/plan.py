@@ -190,6 +190,11 @@ class Plan:
         """Whether the dataset is still being read."""
         return bool(self.dataset_name) and self.dataset is None and self.dataset_problem is None
 
+    @property
+    def holds_up_forecast(self) -> bool:
+        """Whether something that is told of keeps a forecast from being made, and not that something is not chosen."""
+        return self.needs_environment or self.profile_problem is not None or self.dataset_problem is not None
+
     def job(self) -> Job:
         """Return the job for the trainer. Call only when nothing is in the way."""
         job = self.forecast_job()

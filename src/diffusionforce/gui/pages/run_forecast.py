@@ -24,6 +24,7 @@ from diffusionforce.rig import RigReport
 from diffusionforce.wire.forecast import Forecast, Phase
 
 NOTHING_YET = "Choose a profile and a dataset to see what the cards will hold."
+NOT_BEFORE = "It follows once what stands above is put right."
 FORMER = "These are the figures of the choice before; those of this one are being worked out."
 CHECKING = "Working out what each card will hold. The model is not loaded for it."
 
@@ -79,7 +80,7 @@ class ForecastCard(Card):
         self._clock.setInterval(1000)
         self._clock.timeout.connect(self._on_second)
         self._began_s = 0.0
-        self._status = ForecastStatus()
+        self._status, self._is_held_up = ForecastStatus(), False
         self._shown: Forecast | None = None
         self._idle: tuple[NeedBar, ...] = ()
         self._filled: tuple[object, ...] = ()
@@ -90,9 +91,9 @@ class ForecastCard(Card):
         """The phase that is shown."""
         return PHASES[self.phases.index]
 
-    def show_status(self, status: ForecastStatus) -> None:
-        """Show what is known for the present choice."""
-        self._status = status
+    def show_status(self, status: ForecastStatus, *, is_held_up: bool = False) -> None:
+        """Show what is known for the present choice; `is_held_up` says that a message above tells what it waits for."""
+        self._status, self._is_held_up = status, is_held_up
         forecast = status.forecast
         if forecast is not None and forecast is not self._shown and forecast.refusal:
             self.phases.choose(PHASES.index(forecast_verdict.phase_to_look_at(forecast)))
@@ -137,13 +138,12 @@ class ForecastCard(Card):
         else:
             self._chip.set("Fits", "ok", "ok")
 
-    @staticmethod
-    def _words_for(status: ForecastStatus) -> str:
+    def _words_for(self, status: ForecastStatus) -> str:
         if status.problem is not None:
             return f"{status.problem.sentence} {status.problem.hint}".strip()
         if status.forecast is not None:
             return ""
-        return CHECKING if status.is_checking else NOTHING_YET
+        return CHECKING if status.is_checking else NOT_BEFORE if self._is_held_up else NOTHING_YET
 
     def _fill(self) -> None:
         state = (self._status.forecast, self._status.is_checking, self.phase, self._idle)

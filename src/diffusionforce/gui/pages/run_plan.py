@@ -225,7 +225,7 @@ class RunPlanPage(Page):
 
     def _show(self) -> None:
         plan = self.plan
-        self.forecast.show_status(plan.memory)
+        self.forecast.show_status(plan.memory, is_held_up=plan.holds_up_forecast)
         self.ways.show_status(plan.memory, picked=plan.cut or plan.way)
         for part in (self.picks, self.notices, self.events, self.run, self.pictures):
             part.show_plan(plan)

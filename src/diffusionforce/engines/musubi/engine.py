@@ -9,6 +9,7 @@ from collections.abc import Callable
 from diffusionforce.engines.contract import Controls, Datasets, Output, Report
 from diffusionforce.engines.health import about_learning_rate
 from diffusionforce.engines.musubi.families import find_family
+from diffusionforce.engines.musubi.families.record import Family
 from diffusionforce.engines.musubi.modules import LIBRARIES_HINT
 from diffusionforce.engines.musubi.rates import usual_rates
 from diffusionforce.engines.musubi.readiness import require_ready
@@ -74,8 +75,7 @@ class MusubiEngine:
             report(about_rate)
         report(
             Warn(
-                sentence=f"Training {title} is experimental: it was held against the engine on the processor only, "
-                "with tiny models, and has not been run on graphics cards.",
+                sentence=_how_it_was_tried(family),
                 hint="Look at the first samples before you leave it alone, and keep the files of runs you care about.",
             )
         )
@@ -93,6 +93,18 @@ class MusubiEngine:
             job=job, dataset=datasets.training, output=output, report=report, controls=controls, plan=plan
         )
         return run.to_the_end()
+
+
+def _how_it_was_tried(family: Family) -> str:
+    if family.validated == "trained in full size on two cards":
+        return (
+            f"Training {family.title} is experimental: it was held against the engine with tiny models, and run on two "
+            "graphics cards with random weights of full size, but nobody has looked at what it learns."
+        )
+    return (
+        f"Training {family.title} is experimental: it was held against the engine on the processor only, with tiny "
+        "models, and has not been run on graphics cards."
+    )
 
 
 def first_problem(job: Job) -> tuple[Lack, UserError] | None:

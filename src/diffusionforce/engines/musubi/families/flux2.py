@@ -8,6 +8,7 @@ from diffusionforce.engines.musubi.families.record import (
     OptionValue,
     Signature,
     Trainer,
+    Validated,
     WeightFile,
 )
 from diffusionforce.engines.musubi.families.shared import (
@@ -133,6 +134,7 @@ def _family(
     tokenizer: str,
     sample_steps: int,
     sample_guidance: float,
+    validated: Validated = "trained tiny on two devices",
     traps: tuple[str, ...] = (),
 ) -> Family:
     dit = WeightFile(
@@ -164,7 +166,7 @@ def _family(
         eight_bit_captions="" if version == "dev" else "fp8_text_encoder",
         tokenizers=(tokenizer,),
         blocks_to_swap_max=swap_max,
-        validated="trained tiny on two devices",
+        validated=validated,
         traps=(_DIFFUSERS_AE, *((_DISTILLED,) if is_distilled else ()), *traps),
         comfy=_COMFY,
     )
@@ -225,6 +227,7 @@ FAMILIES = (
         tokenizer="Qwen/Qwen3-8B",
         sample_steps=50,
         sample_guidance=4.0,
+        validated="trained in full size on two cards",
     ),
     _family(
         "flux2-klein-4b",

@@ -114,7 +114,6 @@ FAMILIES = (
         tokenizers=("openai/clip-vit-large-patch14",),
         licence_folders=("hunyuan_model",),
         blocks_to_swap_max=36,
-        validated="trained tiny on two devices",
         traps=(
             "It trains on videos only; a folder of pictures is refused.",
             "More than one video at a time needs split_attn.",

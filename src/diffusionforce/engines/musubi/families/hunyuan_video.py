@@ -92,7 +92,6 @@ FAMILIES = (
         tokenizers=("openai/clip-vit-large-patch14", "xtuner/llava-llama-3-8b-v1_1-transformers"),
         licence_folders=("hunyuan_model",),
         blocks_to_swap_max=36,
-        validated="trained tiny on two devices",
         traps=(
             "fp8_scaled does nothing here: the engine switches it off.",
             "Where details are not learned, the documentation suggests a discrete_flow_shift of 3.",

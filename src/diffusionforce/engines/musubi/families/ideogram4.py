@@ -92,7 +92,6 @@ FAMILIES = (
         eight_bit="already",
         tokenizers=("Qwen/Qwen3-VL-8B-Instruct",),
         blocks_to_swap_max=33,
-        validated="trained tiny on two devices",
         traps=(
             "Prepared captions are large: about 27 MB for one of 256 words.",
             "weighting_scheme has to be none.",

@@ -124,7 +124,6 @@ def _family(
         # The autoencoder is HunyuanVideo's; its weights are under their terms.
         licence_folders=("hunyuan_model",),
         blocks_to_swap_max=num_visual - 2,
-        validated="trained tiny on two devices",
         traps=(
             "The two text encoders are whole folders, not single files.",
             "fp8_base without fp8_scaled is made fp8_scaled by the engine.",

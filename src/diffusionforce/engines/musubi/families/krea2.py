@@ -109,7 +109,6 @@ FAMILIES = (
         sample_options={"negative_prompt": ""},
         tokenizers=("Qwen/Qwen3-VL-4B-Instruct",),
         blocks_to_swap_max=26,
-        validated="trained tiny on two devices",
         traps=(
             "fp8_base needs fp8_scaled.",
             "Samples are made with turbo_dit only where all of the model is on one card.",

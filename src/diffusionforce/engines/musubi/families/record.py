@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 OptionValue: TypeAlias = bool | int | float | str | tuple[str, ...] | tuple[float, ...]
 Use: TypeAlias = Literal["training", "pictures", "captions", "samples"]
 """What a file is read for: training itself, preparing pictures or captions before it, or making samples."""
+Validated: TypeAlias = Literal["trained tiny on two devices", "trained in full size on two cards"]
 NO_PREFIX = ("",)
 ALL_IN_ONE_PREFIX = "model.diffusion_model."
 """Begins the names of the model's tensors in a file that holds other models, too."""
@@ -156,7 +157,7 @@ class Family:
         tokenizers: Repositories from which the engine fetches tokenizers when captions are prepared.
         licence_folders: Folders of the engine with terms of their own that it runs.
         blocks_to_swap_max: The most blocks that the engine's own block swap takes.
-        validated: What has been tried, and how.
+        validated: What has been tried, and how. In full size with random weights: nobody looked at what it learnt.
         traps: What goes wrong easily, one sentence each.
         other_lora_modules: Layers outside the blocks that get a LoRA by default.
         comfy: Whether ComfyUI loads the result.
@@ -187,7 +188,7 @@ class Family:
     tokenizers: tuple[str, ...] = ()
     licence_folders: tuple[str, ...] = ()
     blocks_to_swap_max: int
-    validated: Literal["trained tiny on two devices", "listed"]
+    validated: Validated = "trained tiny on two devices"
     traps: tuple[str, ...] = ()
     other_lora_modules: tuple[str, ...] = ()
     comfy: ComfyLora

@@ -8,6 +8,7 @@ from diffusionforce.engines.musubi.families.record import (
     OptionValue,
     Signature,
     Trainer,
+    Validated,
     WeightFile,
 )
 from diffusionforce.engines.musubi.families.shared import APACHE, PICTURES, T5_UMT5, TRAINING, WAN_AUTOENCODER
@@ -117,6 +118,7 @@ def _family(
     sample_guidance: float = 5.0,
     sample_steps: int = 20,
     sample_shift: float = 5.0,
+    validated: Validated = "trained tiny on two devices",
 ) -> Family:
     return Family(
         name=name,
@@ -140,7 +142,7 @@ def _family(
         needs_checkpointing=blocks is _BLOCKS_I2V,
         tokenizers=_TOKENIZERS,
         blocks_to_swap_max=swap_max,
-        validated="trained tiny on two devices",
+        validated=validated,
         traps=(_FOLLOWS_FILE, _FP8_SCALED, _CPU, *traps),
         comfy=_COMFY,
     )
@@ -215,6 +217,7 @@ FAMILIES = (
             ),
         ),
         defaults=_DEFAULTS,
+        validated="trained in full size on two cards",
     ),
     _family(
         "wan2.1-t2v-1.3b",

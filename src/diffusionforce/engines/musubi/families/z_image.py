@@ -91,7 +91,6 @@ FAMILIES = (
         eight_bit_captions="fp8_llm",
         tokenizers=("Tongyi-MAI/Z-Image",),
         blocks_to_swap_max=28,
-        validated="trained tiny on two devices",
         traps=(
             "The Turbo model is distilled; the documentation recommends to train the base model, or the De-Turbo one.",
             "The autoencoder always runs in fp32.",

@@ -26,6 +26,7 @@ from diffusionforce.trainer.forecasting.standby import (
     OrderedTraces,
     Orders,
     lines_of,
+    look_of_code,
     pieces_of_forecasts,
     serve,
 )
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str], *, out: io.FileIO, given: int | None = None) 
         answer, code = _answered(options, Order(options.job_file))
         _write(answer, out)
         return code
-    orders = Orders()
+    orders, look = Orders(), look_of_code()
     threading.Thread(target=lambda: orders.read(lines_of(given)), name="orders", daemon=True).start()
     return serve(
         orders,
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str], *, out: io.FileIO, given: int | None = None) 
         tell=lambda answer: _write(answer, out),
         # To measure, PyTorch has to be there as a whole.
         pieces=[] if options.measure else pieces_of_forecasts(),
+        is_outdated=lambda: look_of_code() != look,
     )
 
 

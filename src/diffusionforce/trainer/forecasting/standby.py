@@ -16,10 +16,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import psutil
 
+import diffusionforce
 from diffusionforce.desktop.priority import run_in_background
 from diffusionforce.engines.subjects import TracedCall, TracedModel
 from diffusionforce.trainer.endings import EXIT_BUG, EXIT_OK
@@ -37,6 +39,7 @@ _PIECES = (
 )
 _LIGHT = "diffusionforce.pipeline.tracer.light"
 _CHUNK_BYTES = 4096
+PACKAGE_DIR = Path(diffusionforce.__file__).parent
 KEPT_FREE_BYTES = 2 << 30
 """With less free RAM than this the process, which holds a quarter of a GB, does not wait for another job."""
 
@@ -155,6 +158,7 @@ def serve(
     forecast: Callable[[Order], tuple[Forecast | Failed, int]],
     tell: Callable[[Forecast | Failed | GivenUp], None],
     pieces: Sequence[Callable[[], None]] = (),
+    is_outdated: Callable[[], bool] = lambda: False,
 ) -> int:
     """Answer orders until they are over, or this process had better not go on.
 
@@ -163,6 +167,7 @@ def serve(
         forecast: Makes a forecast; returns it with the exit code of a process that makes only this one.
         tell: Takes the answers.
         pieces: What to load while there is no order. They raise nothing.
+        is_outdated: Asked before each forecast whether this process is of yesterday. It ends then, without an answer.
 
     Returns:
         The last of those exit codes.
@@ -171,6 +176,8 @@ def serve(
     while not orders.are_over:
         order = orders.next(waits=not still)
         if order is not None:
+            if is_outdated():
+                break
             answer, code = _answered(order, forecast)
             tell(answer)
         # After a bug nobody knows what is as it was.
@@ -179,6 +186,19 @@ def serve(
         if order is None and still:
             run_in_background(still.popleft())
     return code
+
+
+def look_of_code() -> object:
+    """Return what our code and PyTorch look like on the disk; equal until a file is changed or another is installed.
+
+    What was loaded before a change must not be remembered as a trace of what is there now.
+    """
+    files = [(str(file), (status := file.stat()).st_size, status.st_mtime_ns) for file in PACKAGE_DIR.rglob("*.py")]
+    try:
+        torch_version = metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        torch_version = ""
+    return sorted(files), torch_version
 
 
 def pieces_of_forecasts() -> list[Callable[[], None]]:

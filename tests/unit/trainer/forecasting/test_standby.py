@@ -178,3 +178,29 @@ def test_a_piece_that_is_not_there_is_left_to_the_job(monkeypatch: pytest.Monkey
     orders = Orders()
     pieces = [*standby.pieces_of_forecasts(), lambda: orders.add(Path("a")), lambda: orders.read([])]
     assert served(orders, pieces=pieces) == (["a"], EXIT_OK)
+
+
+def test_a_process_with_the_code_of_yesterday_ends_without_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Symptom: after an update under an open window, what the former code needs was remembered as the new code's.
+    monkeypatch.setattr(standby, "PACKAGE_DIR", tmp_path)
+    module = tmp_path / "below" / "module.py"
+    module.parent.mkdir()
+    module.write_text("size = 1", encoding="utf-8")
+    look = standby.look_of_code()
+    (tmp_path / "below" / "notes.txt").write_text("of no matter", encoding="utf-8")
+    assert standby.look_of_code() == look
+    module.write_text("size = 10", encoding="utf-8")
+    assert standby.look_of_code() != look
+    told: list[str] = []
+    outdated = iter([False, True])
+    code = serve(
+        given(None, "a", ended=True),
+        forecast=forecast_of,
+        tell=lambda answer: told.append(answer.kind),
+        is_outdated=lambda: next(outdated),
+    )
+    assert (told, code) == (["forecast"], EXIT_OK)
+    assert serve(given("b"), forecast=forecast_of, tell=lambda _: told.append("b"), is_outdated=lambda: True) == EXIT_OK
+    assert told == ["forecast"]

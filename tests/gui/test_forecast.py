@@ -14,7 +14,7 @@ from tests.gui.conftest import Foretold
 from tests.support import forecasts
 
 from diffusionforce import wire
-from diffusionforce.gui import forecaster, theme, tokens
+from diffusionforce.gui import forecaster, standby, theme, tokens
 from diffusionforce.gui.pages.run_forecast import FORMER
 from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.rig_watch import Vitals
@@ -381,10 +381,14 @@ def test_names_in_the_bars_can_be_read(qapp: QApplication, choice: theme.Choice)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("stays", [False, True])
 def test_the_real_process_forecasts_the_demo(
-    make_window: Callable[..., Window], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    make_window: Callable[..., Window], qtbot: QtBot, foretold: Foretold, monkeypatch: pytest.MonkeyPatch, stays: bool
 ):
-    monkeypatch.setattr(forecaster, "forecast_command", wire.forecast_command)
+    if stays:
+        monkeypatch.setattr(standby, "may_stand_by", lambda: True)
+    else:
+        monkeypatch.setattr(forecaster, "forecast_command", wire.forecast_command)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     page = make_window().run_place.plan
     qtbot.waitUntil(lambda: page.forecaster.status.current is not None, timeout=120_000)
@@ -392,3 +396,4 @@ def test_the_real_process_forecasts_the_demo(
     assert bars(page)
     assert all("to spare" in bar.accessibleName() or "not used" in bar.accessibleName() for bar in bars(page))
     assert page.start.isEnabled()
+    assert foretold.job_files == []

@@ -115,8 +115,10 @@ def application() -> QApplication:
 
 
 def _load_rest(window: Window) -> None:
-    """Load the code of the places that were not opened yet, on a thread."""
-    background.run(window, places.load, done=lambda _: None, failed=lambda error: log.warning(error.detail))
+    """Load the code of the places that were not opened yet, on a thread, and build what the next run is shown in."""
+    background.run(
+        window, places.load, done=lambda _: window.prepare_run(), failed=lambda error: log.warning(error.detail)
+    )
 
 
 def _come_forward(window: Window, folder: str) -> None:

@@ -217,6 +217,11 @@ class Window(QWidget):
         if here is None or not self.sidebar.isAncestorOf(here):  # Who goes through the places with keys stays there.
             self.setFocus()
 
+    def prepare_run(self) -> None:
+        """Have the face of a run built before there is one, where runs are planned."""
+        if "run" in self._built:
+            self.run_place.prepare()
+
     def start_run(self, job: Job) -> None:
         """Start a trainer and show its run."""
         self.runs.start(job)

@@ -51,35 +51,47 @@ class RunPlace(QStackedWidget):
 
     @property
     def live(self) -> "RunLivePage":
-        """The face of a run, built when the first one is shown."""
-        if self._live is None:
-            self._live = self._run_page()
-            self._live.notice.next_waits = self._next_waits
-            self._live.gallery_asked.connect(self.gallery_asked)
-            self._live.again_asked.connect(self.start_asked)
+        """The face of a run, built by the time that the first one is shown."""
+        self.prepare()
+        assert self._live is not None
+        self._live.complete()
         return self._live
+
+    def prepare(self) -> None:
+        """Begin to build the face of a run, for whoever starts or opens one next."""
+        if self._live is None:
+            page = self._live = self._run_page()
+            page.when_complete(lambda: self.note_queue(next_waits=self._next_waits))
+            page.gallery_asked.connect(self.gallery_asked)
+            page.again_asked.connect(self.start_asked)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the face of a run is built."""
+        return self._live is not None and self._live.is_complete
 
     @property
     def other(self) -> "RunLivePage":
         """The face of a run that is looked at, a page of its own: what is asked on the live one stays there."""
         if self._other is None:
             page = self._other = self._run_page()
+            page.complete()
             page.gallery_asked.connect(lambda: self.other_gallery_asked.emit(page.session.root))
             page.again_asked.connect(self.other_again_asked)
         return self._other
 
     def _run_page(self) -> "RunLivePage":
-        # Loaded late: most starts of the window show no run.
+        # Loaded late: the window comes first.
         from diffusionforce.gui.pages.run_live import RunLivePage  # noqa: PLC0415
 
         page = RunLivePage(self._store, self._preferences, ram_bytes=self._ram_bytes)
+        self.addWidget(page)
         page.set_compact(self._compact)
         if self._report is not None:
             page.traffic.take_cards(self._report.cards)
         page.new_run_asked.connect(self.show_plan)
         page.run_asked.connect(self.open_asked)
         page.failed.connect(self.failed)
-        self.addWidget(page)
         return page
 
     @property
@@ -117,7 +129,7 @@ class RunPlace(QStackedWidget):
     def note_queue(self, *, next_waits: bool) -> None:
         """Take whether a run of the queue starts as soon as the one in sight has ended."""
         self._next_waits = next_waits
-        if self._live is not None:
+        if self._live is not None and self.is_prepared:
             self._live.notice.next_waits = next_waits
 
     def show_plan(self) -> None:

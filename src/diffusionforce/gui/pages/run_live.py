@@ -1,6 +1,6 @@
 """The Run place while a run goes on, and after it has ended: the same page with another header and another notice."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, QUrl, Signal
@@ -21,7 +21,7 @@ from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.session import RunSession
 from diffusionforce.gui.widgets.device_card import DeviceCard
-from diffusionforce.gui.widgets.layout import clear, column, holder, row, scrolling
+from diffusionforce.gui.widgets.layout import add, clear, column, holder, row, scrolling
 from diffusionforce.gui.widgets.links_card import LinksCard
 from diffusionforce.gui.widgets.measured_card import MeasuredCard
 from diffusionforce.gui.widgets.toast import Toasts
@@ -47,22 +47,32 @@ class RunLivePage(Page):
 
     def __init__(self, store: PictureStore, preferences: Preferences, *, ram_bytes: int) -> None:
         super().__init__()
-        self._ram_bytes = ram_bytes
+        self._store, self._preferences, self._ram_bytes = store, preferences, ram_bytes
         self._session: RunSession | None = None
         self._rebalances = False
         self.body.setSpacing(12)
-        self.header = RunHeader(self)
-        self.notice = RunNotice()
-        self.tiles = RunTiles()
-        self.loss, self.step, self.log = LossCard(preferences), StepCard(), LogCard()
-        self.toasts = Toasts(self)
-        self.previews = PreviewsCard(store)
-        self.measured = MeasuredCard()
-        self.traffic, self.links = LinkTraffic(), LinksCard()
+        self.traffic = LinkTraffic()
         self._device_cards: list[DeviceCard] = []
         self._devices = column(gap=12)
+        self.toasts = Toasts(self)
+
+    def build(self) -> Iterator[None]:
+        """Build the page from its top down, the right column last."""
+        self.header, self.notice, self.tiles = RunHeader(self), RunNotice(), RunTiles()
+        left, both = column(gap=12), row(gap=12)
+        content = holder(column(self.notice, self.tiles, (holder(both), 1), gap=12))
+        self.body.addWidget(self.header)
+        self.body.addWidget(scrolling(content, name="clear"), 1)
+        yield
+        both.addWidget(holder(left), 1)
+        self.loss, self.step, self.log = LossCard(self._preferences), StepCard(), LogCard()
+        add(left, (self.loss, 5), self.step, (self.log, 3))
+        yield
+        self.previews, self.measured, self.links = PreviewsCard(self._store), MeasuredCard(), LinksCard()
+        self._right = holder(column(self._devices, self.links, self.measured, (self.previews, 1), gap=12))
+        self._right.setFixedWidth(RIGHT_COMPACT_PX if self.compact else RIGHT_PX)
+        both.addWidget(self._right)
         self._connect()
-        self._build()
 
     def _connect(self) -> None:
         header, notice = self.header, self.notice
@@ -87,14 +97,6 @@ class RunLivePage(Page):
         self.log.file_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.previews.gallery_asked.connect(self.gallery_asked)
         self.measured.rebalance_asked.connect(self._rebalance)
-
-    def _build(self) -> None:
-        left = holder(column((self.loss, 5), self.step, (self.log, 3), gap=12))
-        self._right = holder(column(self._devices, self.links, self.measured, (self.previews, 1), gap=12))
-        self._right.setFixedWidth(RIGHT_PX)
-        content = holder(column(self.notice, self.tiles, (holder(row((left, 1), self._right, gap=12)), 1), gap=12))
-        self.body.addWidget(self.header)
-        self.body.addWidget(scrolling(content, name="clear"), 1)
 
     @property
     def session(self) -> RunSession:
@@ -210,8 +212,9 @@ class RunLivePage(Page):
     def set_compact(self, compact: bool) -> None:
         """Narrow the right column in a narrow window."""
         super().set_compact(compact)
-        self._right.setFixedWidth(RIGHT_COMPACT_PX if compact else RIGHT_PX)
-        self.refresh()
+        if self.is_complete:
+            self._right.setFixedWidth(RIGHT_COMPACT_PX if compact else RIGHT_PX)
+            self.refresh()
 
     def shown(self) -> None:
         """Show what happened while the page was hidden."""

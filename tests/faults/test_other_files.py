@@ -19,6 +19,7 @@ from tests.support.jobs import small_job
 from diffusionforce.desktop.instance import Claim
 from diffusionforce.environment.stamp import Stamp, read_stamp, write_stamp, write_unfinished
 from diffusionforce.errors import UserError
+from diffusionforce.gui.model.favourites import Favourites
 from diffusionforce.job import Job, read_job, read_profile, write_job, write_profile
 from diffusionforce.runs import RunFolder
 from diffusionforce.runs.labels import RunLabel, read_label, write_label
@@ -107,6 +108,18 @@ DEEDS = {
         prepare=_run,
         do=lambda folder: write_label(folder / "run", RunLabel(name="after")),
         is_whole=lambda folder, done: _label(folder).name == ("after" if done else "before"),
+    ),
+    "a preview is marked": Deed(
+        prepare=lambda folder: Favourites(folder).toggle("samples/a.png"),
+        do=lambda folder: Favourites(folder).toggle("samples/b.png"),
+        is_whole=lambda folder, done: len(Favourites(folder)) == 1 + done,
+    ),
+    "a damaged queue is added to": Deed(
+        prepare=lambda folder: [_filled_queue(folder), (folder / "queue.json").write_text("{")],
+        do=lambda folder: _queue(folder).add(read_job(folder / "job.toml")),
+        is_whole=lambda folder, done: (
+            "{" in [path.read_text() for path in folder.glob("queue.json*")] and len(_queue(folder).runs) == done
+        ),
     ),
     "a profile is saved": Deed(
         prepare=lambda folder: _profile(folder, "before"),

@@ -1,12 +1,11 @@
 """A tiny Wan through the product's engine on two logical devices: records, samples, requests, a state, nothing left."""
 
-import json
 from typing import Any
 
 import pytest
 from tests.process.test_musubi_training import needs_libraries
 from tests.support.engine import needs_engine
-from tests.support.module_run import output_of
+from tests.support.module_run import answer_of
 
 pytestmark = [needs_engine, needs_libraries, pytest.mark.timeout(1200)]
 
@@ -14,8 +13,7 @@ pytestmark = [needs_engine, needs_libraries, pytest.mark.timeout(1200)]
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the runs came to; they take half a minute together."""
-    folder = str(tmp_path_factory.mktemp("runs"))
-    return json.loads(output_of("tests.support.musubi_engine_runs", folder, timeout_s=1100).splitlines()[-1])
+    return answer_of("tests.support.musubi_engine_runs", tmp_path_factory.mktemp("runs"), timeout_s=1100)
 
 
 def test_a_run_tells_what_happens_in_order(found: Any) -> None:

@@ -1,12 +1,11 @@
 """A tiny Wan through the product's engine with bad numbers: it stops before they do harm, and says which pictures."""
 
-import json
 from typing import Any
 
 import pytest
 from tests.process.test_musubi_training import needs_libraries
 from tests.support.engine import needs_engine
-from tests.support.module_run import output_of
+from tests.support.module_run import answer_of
 
 pytestmark = [needs_engine, needs_libraries, pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -14,8 +13,7 @@ pytestmark = [needs_engine, needs_libraries, pytest.mark.slow, pytest.mark.timeo
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What the runs came to; they take half a minute together, and a busy machine many times as long."""
-    folder = str(tmp_path_factory.mktemp("runs"))
-    return json.loads(output_of("tests.support.musubi_trouble_runs", folder, timeout_s=1100).splitlines()[-1])
+    return answer_of("tests.support.musubi_trouble_runs", tmp_path_factory.mktemp("runs"), timeout_s=1100)
 
 
 @pytest.mark.parametrize("clipped", ["clipped", "not clipped"])

@@ -1,8 +1,11 @@
 """Modules of the tests and tools that run in a process of their own, and what they said."""
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 from tests.support.trainer_process import ROOT
 
@@ -21,3 +24,8 @@ def output_of(module: str, *arguments: str, timeout_s: float) -> str:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
+
+
+def answer_of(module: str, folder: Path, *, timeout_s: float) -> Any:
+    """Run a module in a folder, and return the JSON of its last line."""
+    return json.loads(output_of(module, str(folder), timeout_s=timeout_s).splitlines()[-1])

@@ -63,3 +63,4 @@ def test_what_is_over_at_once_is_not_told():
     drawing.drawn(0.4)
     drawing.begin(100, 1, now_s=0.0)
     assert drawing.told(now_s=0.2) == ""
+    assert drawing.told(now_s=9.0) == "9 s of about 0.4 s", "it takes longer than the others"

@@ -47,10 +47,12 @@ class Drawing:
 
     def told(self, *, now_s: float) -> str:
         """Return how long it takes so far, and of how much; empty where that is not known or too short to speak of."""
-        usual_s = self.usual_s
-        if self.begun_s is None or (usual_s is not None and usual_s < WORTH_TELLING_S):
+        if self.begun_s is None:
             return ""
-        elapsed = words.duration(max(0, int(now_s - self.begun_s)))
+        usual_s, elapsed_s = self.usual_s, max(0, int(now_s - self.begun_s))
+        if usual_s is not None and max(usual_s, elapsed_s) < WORTH_TELLING_S:
+            return ""
+        elapsed = words.duration(elapsed_s)
         if usual_s is None:
             return elapsed
         return tr("{elapsed} of about {usual}").format(elapsed=elapsed, usual=words.duration(usual_s))

@@ -14,6 +14,7 @@ from diffusionforce.gui.forecaster import Forecaster
 from diffusionforce.gui.shell import Window
 from diffusionforce.job import Job, builtin_profiles, read_profile
 from diffusionforce.wire.forecast import Forecast
+from diffusionforce.wire.interpreter import STAMP_NAME
 
 WAIT_MS = 30_000
 
@@ -174,6 +175,23 @@ def test_without_an_environment_there_is_none(
     forecaster.want(job(4))
     settle(forecaster, qtbot)
     assert len(foretold.job_files) == 1 and processes() == []
+
+
+def test_it_makes_way_when_the_environment_is_replaced(
+    forecaster: Forecaster, home: Path, foretold: Foretold, qtbot: QtBot
+):
+    # Symptom: Windows replaces no library that a process has loaded.
+    stamp = home / "env" / STAMP_NAME
+    stamp.parent.mkdir(parents=True)
+    stamp.write_text("{}", encoding="utf-8")
+    forecaster.want(job(4))
+    settle(forecaster, qtbot)
+    assert len(processes()) == 1
+    stamp.unlink()
+    qtbot.waitUntil(lambda: processes() == [], timeout=WAIT_MS)
+    forecaster.want(job(8))
+    settle(forecaster, qtbot)
+    assert foretold.job_files == []
 
 
 def test_after_a_while_without_a_choice_it_ends(forecaster: Forecaster, qtbot: QtBot):

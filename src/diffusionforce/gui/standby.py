@@ -1,6 +1,6 @@
 """The process that makes one forecast after another, and stays ready for the next one.
 
-It is there only while somebody looks at forecasts: hidden pages close it, and so does some minutes without a choice.
+It is there only while somebody looks at forecasts: hidden pages close it, and so do minutes without a choice.
 That gives its RAM back, and leaves no files open that the set-up of an environment replaces. It lets go of a job that
 is not wanted any more; where it does not, it is ended.
 """
@@ -8,12 +8,12 @@ is not wanted any more; where it does not, it is ended.
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from diffusionforce.gui.answer_child import AnswerChild
 from diffusionforce.gui.model.standby_book import StandbyBook
 from diffusionforce.wire import child_environment, forecast_command, forecast_request
-from diffusionforce.wire.interpreter import is_environment_needed
+from diffusionforce.wire.interpreter import STAMP_NAME, environment_dir, is_environment_needed
 
 IDLE_S = 150.0
 LET_GO_S = 3.0
@@ -45,7 +45,10 @@ class Standby(QObject):
         self._book = StandbyBook()
         self._origin: object = None
         self._idle = self._timer(IDLE_S, self.close)
-        self._patience = self._timer(LET_GO_S, self._on_held_up)
+        self._patience = self._timer(LET_GO_S, self._give_way)
+        # Whoever replaces the environment, in a terminal for example, takes its stamp away first.
+        self._stamps = QFileSystemWatcher(self)
+        self._stamps.fileChanged.connect(lambda _path: self._give_way())
 
     def _timer(self, limit_s: float, do: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -91,6 +94,8 @@ class Standby(QObject):
         """End the process, which comes at once; no answer comes. The next job starts another."""
         self._idle.stop()
         self._patience.stop()
+        if self._stamps.files():
+            self._stamps.removePaths(self._stamps.files())
         child, self._child = self._child, None
         self._book = StandbyBook()
         if child is not None:
@@ -108,7 +113,13 @@ class Standby(QObject):
             child.said.connect(self._on_line)
             child.answered.connect(self._on_end)
             child.run(origin[0])
+            if self._stamp.exists():
+                self._stamps.addPath(str(self._stamp))
         return self._child
+
+    @property
+    def _stamp(self) -> Path:
+        return environment_dir() / STAMP_NAME
 
     def _on_line(self, line: bytes) -> None:
         counts = self._book.take_answer()
@@ -119,11 +130,11 @@ class Standby(QObject):
             self.answered.emit(line)
 
     def _on_end(self, _answer: object) -> None:
+        self._give_way()
+
+    def _give_way(self) -> None:
+        """End the process; what is wanted is for another to do."""
         is_wanted = self._book.is_wanted
         self.close()
         if is_wanted:
             self.lost.emit()
-
-    def _on_held_up(self) -> None:
-        self.close()
-        self.lost.emit()

@@ -74,3 +74,10 @@ def test_a_state_of_a_stranger_is_refused_before_any_of_it_runs(found: Any, stat
     assert strange["goes_on"] == "", "its checksums are right, as anybody can make them"
     assert strange["kind"] == "RunFolderError" and why in strange["sentence"]
     assert not strange["harmed"]
+
+
+def test_a_run_that_breaks_down_when_it_has_just_gone_on_says_what_there_is(found: Any) -> None:
+    # Symptom: it said that nothing was saved yet.
+    refused = found["strange states"]["gone on"]
+    assert refused["sentence"] == "The training broke down at step 3: the loss is nan."
+    assert refused["hint"].endswith("Nothing new was saved: the checkpoint that the run began with is still there.")

@@ -60,20 +60,26 @@ def gradient_breaks(loss: Any) -> Any:
     return with_backward(loss, lambda gradient: gradient * float("inf"))
 
 
-def bad_number(runs: Runs, plan: RunPlan | None, *, change: Callable[[Any], Any], **options: Any) -> dict[str, Any]:
-    """A run whose loss is changed in its third step."""
-    wishes, calls = Wishes(), list[int]()
+def diverging(change: Callable[[Any], Any], *, at: int) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer, one of whose losses is changed."""
+    calls = list[int]()
 
-    def diverging(trainer: type[Any]) -> type[Any]:
+    def made(trainer: type[Any]) -> type[Any]:
         class Diverging(trainer):
             def compute_loss(self, *args: Any) -> Any:
                 loss, metrics = super().compute_loss(*args)
                 calls.append(1)
-                return (change(loss) if len(calls) == 3 else loss), metrics
+                return (change(loss) if len(calls) == at else loss), metrics
 
         return Diverging
 
-    refused = refusal(lambda: runs.train(wishes, plan=plan, change_trainer=diverging, **options))
+    return made
+
+
+def bad_number(runs: Runs, plan: RunPlan | None, *, change: Callable[[Any], Any], **options: Any) -> dict[str, Any]:
+    """A run whose loss is changed in its third step."""
+    wishes = Wishes()
+    refused = refusal(lambda: runs.train(wishes, plan=plan, change_trainer=diverging(change, at=3), **options))
     saved = next(runs.folder.glob(f"run{runs.number}/checkpoints/*-state"), None)
     lora = load_file(saved.with_name("tiny-step00000002.safetensors")) if saved is not None else {}
     return {
@@ -142,7 +148,9 @@ def strange_states(runs: Runs, folder: Path) -> dict[str, Any]:
         found |= refusal(lambda strange=strange: runs.train(Wishes(), resume=str(strange)))
         answer[name] = {**found, "harmed": marker.exists()}
     rank = refusal(lambda: runs.train(Wishes(), resume=str(state), network_dim=2))
-    return answer | {"another rank": {**rank, "goes_on": "", "harmed": False}}
+    breaks = diverging(loss_breaks, at=1)
+    gone_on = refusal(lambda: runs.train(Wishes(), resume=str(state), change_trainer=breaks))
+    return answer | {"another rank": {**rank, "goes_on": "", "harmed": False}, "gone on": gone_on}
 
 
 Content = Literal["evil", "evil, zipped", "numbers", "text", "gone"]

@@ -63,6 +63,23 @@ def out_of_memory(
     )
 
 
+def kept_words(saved_step: int, *, num_done: int, goes_on: bool = False) -> str:
+    """What of a run is saved that ends within a step.
+
+    Args:
+        saved_step: Of its last LoRA file; 0 where it has written none.
+        num_done: Steps that were taken.
+        goes_on: Whether it began with a checkpoint.
+    """
+    if saved_step:
+        return f"The LoRA of step {saved_step} is saved."
+    if goes_on:
+        return "Nothing new was saved: the checkpoint that the run began with is still there."
+    if num_done:
+        return "The LoRA was being changed at that moment, so there is none to save."
+    return "Nothing had been trained yet."
+
+
 def step_words(error: BaseException, *, step: int) -> str:
     """When it was, for an exception in a training step."""
     return f"{_WORDS[phase_of(error)]} of step {step}"

@@ -48,6 +48,7 @@ class Teller:
         write_prompts: Writes prompts into the file that the engine reads, and returns it.
         profile: Says which LoRA files are kept, and what may have gone wrong.
         family: The model.
+        begins_after: The last step that was taken before the run; 0 for one that goes on from nothing.
         files: Names of the user's files by the places that they are laid out at.
     """
 
@@ -65,9 +66,10 @@ class Teller:
         write_prompts: Callable[[tuple[str, ...]], Path],
         profile: Profile,
         family: Family,
+        begins_after: int = 0,
         files: Mapping[str, str] | None = None,
     ) -> None:
-        self.step = 0
+        self.step = begins_after
         """The last that was taken."""
         self.saved_step = 0
         self.saved_path = ""

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from diffusionforce.engines.autopsy import out_of_memory, step_words
+from diffusionforce.engines.autopsy import kept_words, out_of_memory, step_words
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.health import with_kept
 from diffusionforce.engines.limits import enforce
@@ -35,7 +35,7 @@ from diffusionforce.job import Job, write_whole
 from diffusionforce.pipeline.placement import Placement, even_placement
 from diffusionforce.pipeline.portions import Portions
 from diffusionforce.pipeline.shortage import shortage_of
-from diffusionforce.runs import manifest_of, storage_error
+from diffusionforce.runs import manifest_of, read_manifest, storage_error
 from diffusionforce.wire import Done, Preparing, Stopped
 
 LIVE_PROMPTS = "prompts-changed.json"
@@ -91,16 +91,24 @@ class Training:
         except StopAsked:
             return Stopped(step=teller.step, lora=teller.saved_path)
         except DivergedError as error:
-            raise with_kept(error, kept=_kept_words(teller), path=teller.saved_path) from None
+            raise with_kept(error, kept=self._kept_words(teller), path=teller.saved_path) from None
         except (RuntimeError, MemoryError) as error:
             shortage = shortage_of(error)
             if shortage is None:
                 raise
             doing = step_words(error, step=teller.step + 1)
             raise out_of_memory(
-                error, shortage, doing=doing, kept=_kept_words(teller), plan=self.plan, bucket=self._bucket()
+                error, shortage, doing=doing, kept=self._kept_words(teller), plan=self.plan, bucket=self._bucket()
             ) from None
         return Done(step=teller.step, lora=teller.saved_path, seconds=time.perf_counter() - start_s)
+
+    def _kept_words(self, teller: Teller) -> str:
+        return kept_words(teller.saved_step, num_done=teller.step, goes_on=self._goes_on_from is not None)
+
+    @property
+    def _goes_on_from(self) -> Path | None:
+        resume = self.arguments.values.get("resume")
+        return Path(str(resume)) if resume else None
 
     def _train(self, placement: Placement, teller: Teller, portions: Portions) -> None:
         """Run the engine's program with our trainer, and put everything back."""
@@ -137,6 +145,7 @@ class Training:
 
     def _teller(self, placement: Placement, portions: Portions) -> Teller:
         profile = self.job.profile
+        goes_on_from = self._goes_on_from
         every, num_steps = profile.samples.every_steps, profile.training.steps
         between = range(every, num_steps, every) if every else ()
         return Teller(
@@ -151,6 +160,7 @@ class Training:
             write_prompts=self._write_prompts,
             profile=profile,
             family=self.family,
+            begins_after=read_manifest(goes_on_from).step if goes_on_from is not None else 0,
             files=self.files,
         )
 
@@ -239,11 +249,6 @@ _BESIDE_THE_CHAIN = {"noise_refiner", "context_refiner", "text_transformer_block
 def chain_of(family: Family) -> tuple[Blocks, ...]:
     """The lists of blocks through which one tensor passes from the first to the last: those that can be split."""
     return tuple(blocks for blocks in family.blocks if blocks.name not in _BESIDE_THE_CHAIN)
-
-
-def _kept_words(teller: Teller) -> str:
-    """What of a run is saved that ends within a step."""
-    return f"The LoRA of step {teller.saved_step} is saved." if teller.saved_path else "Nothing was saved yet."
 
 
 def _let_go() -> None:

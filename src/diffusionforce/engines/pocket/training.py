@@ -12,7 +12,7 @@ import time
 import torch
 
 from diffusionforce.datasets.intakes import SMALLEST_SET_TO_SPLIT
-from diffusionforce.engines.autopsy import out_of_memory, phase_of, skipped_samples, step_words
+from diffusionforce.engines.autopsy import kept_words, out_of_memory, phase_of, skipped_samples, step_words
 from diffusionforce.engines.contract import Controls, Datasets, Lack, Output, Report
 from diffusionforce.engines.health import HealthWatch, about_learning_rate, with_kept
 from diffusionforce.engines.limits import enforce
@@ -168,11 +168,7 @@ class _Run:
         return with_kept(error, kept=self._kept_words(), path=self._saved_path)
 
     def _kept_words(self) -> str:
-        if self._saved_step:
-            return f"The LoRA of step {self._saved_step} is saved."
-        if self._step:
-            return "The LoRA was being changed at that moment, so there is none to save."
-        return "Nothing had been trained yet."
+        return kept_words(self._saved_step, num_done=self._step)
 
     def out_of_memory(self, error: BaseException, shortage: Shortage) -> CardMemoryError:
         """Keep what there is, and say what memory ran out at.

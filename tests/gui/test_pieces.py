@@ -76,10 +76,10 @@ class SlowPage(Page):
         self.told.append("shown")
 
 
-def test_what_is_asked_of_a_page_waits_until_it_is_complete(qtbot: QtBot):
+def test_what_is_asked_of_a_page_waits_until_it_is_complete(window: Window, qtbot: QtBot):
     page = SlowPage()
-    qtbot.addWidget(page)
-    page.show()
+    window.places.addWidget(page)
+    window.places.setCurrentWidget(page)
     page.when_complete(lambda: page.told.append(f"asked of {len(page.built)}"))
     page.opened()
     assert 0 < len(page.built) < NUM_PIECES and not page.told

@@ -49,8 +49,8 @@ def _run(window: "Window") -> "RunPlace":
     place.failed.connect(lambda error: window.notices.say("err", error.sentence, error.hint))
     place.other_again_asked.connect(window.run_again)
     place.other_gallery_asked.connect(window.open_in_gallery)
-    place.plan.standing_changed.connect(window.show_line)
-    place.plan.place_asked.connect(window.go)
+    place.planner.standing_changed.connect(window.show_line)
+    place.planner.place_asked.connect(window.go)
     place.currentChanged.connect(window.show_line)
     if window.watch.report is not None:
         place.show_report(window.watch.report)

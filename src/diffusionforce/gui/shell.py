@@ -218,9 +218,9 @@ class Window(QWidget):
             self.setFocus()
 
     def prepare_run(self) -> None:
-        """Have the face of a run built before there is one, where runs are planned."""
-        if "run" in self._built:
-            self.run_place.prepare()
+        """Have plan and face of a run built before somebody asks for them."""
+        self._begun("run")
+        self.run_place.prepare()
 
     def start_run(self, job: Job) -> None:
         """Start a trainer and show its run."""
@@ -344,9 +344,9 @@ class Window(QWidget):
         if self.session is not None and model is not None and model.outcome is None:
             line = strip_words.of_run(self.session.title, model, compact=self._is_compact())
         else:
-            plan = self.run_place.plan if "run" in self._built else None
-            is_open = plan is not None and self.run_place.shows_plan and self.places.currentWidget() is self.run_place
-            standing = plan.standing if plan is not None and is_open else None
+            place = self.run_place if "run" in self._built else None
+            is_open = place is not None and place.shows_plan and self.places.currentWidget() is place
+            standing = place.planner.standing if place is not None and is_open else None
             line = strip_words.of_plan(standing, ended=None if is_open else model)
         self.strip.show_line(line)
 

@@ -38,28 +38,38 @@ class RunPlace(QStackedWidget):
     def __init__(self, preferences: Preferences, store: PictureStore, *, ram_bytes: int) -> None:
         super().__init__()
         self.devices = DevicesCard()
-        self.plan = RunPlanPage(preferences, store, self.devices)
+        self.planner = RunPlanPage(preferences, store, self.devices)
+        """The page that plans; it may still be being built, see `plan`."""
         self._store, self._preferences, self._ram_bytes = store, preferences, ram_bytes
         self._live: RunLivePage | None = None
         self._other: RunLivePage | None = None
         self._compact = self._next_waits = False
         self._report: RigReport | None = None
-        self.addWidget(self.plan)
-        self.plan.start_asked.connect(self.start_asked)
-        self.plan.enqueue_asked.connect(self.enqueue_asked)
-        self.plan.going.show_asked.connect(self.run_asked)
+        self.addWidget(self.planner)
+        self.planner.start_asked.connect(self.start_asked)
+        self.planner.enqueue_asked.connect(self.enqueue_asked)
+        self.planner.when_complete(lambda: self.planner.going.show_asked.connect(self.run_asked))
+
+    @property
+    def plan(self) -> RunPlanPage:
+        """The page that plans the next run, complete."""
+        self.planner.complete()
+        return self.planner
 
     @property
     def live(self) -> "RunLivePage":
         """The face of a run, built by the time that the first one is shown."""
+        self.planner.complete()
         self.prepare()
         assert self._live is not None
         self._live.complete()
         return self._live
 
     def prepare(self) -> None:
-        """Begin to build the face of a run, for whoever starts or opens one next."""
-        if self._live is None:
+        """Begin to build the face of a run, for whoever starts or opens one next; after that of the plan."""
+        if not self.planner.is_complete:
+            self.planner.when_complete(self.prepare)
+        elif self._live is None:
             page = self._live = self._run_page()
             page.when_complete(lambda: self.note_queue(next_waits=self._next_waits))
             page.gallery_asked.connect(self.gallery_asked)
@@ -97,7 +107,7 @@ class RunPlace(QStackedWidget):
     @property
     def shows_plan(self) -> bool:
         """Whether the plan is in sight, and not a run."""
-        return self.currentWidget() is self.plan
+        return self.currentWidget() is self.planner
 
     @property
     def shows_other(self) -> bool:
@@ -144,11 +154,12 @@ class RunPlace(QStackedWidget):
             if page is not None:
                 page.traffic.take_cards(report.cards)
         self.devices.show_report(report)
-        self.plan.show_machine(report)
+        self.planner.when_complete(lambda: self.planner.show_machine(report))
 
     def show_vitals(self, vitals: Vitals) -> None:
         """Take the newest readings of the cards."""
-        self.plan.look_at_cards((card.index, card.used_bytes or 0) for card in vitals.cards)
+        if self.planner.is_complete:
+            self.planner.look_at_cards((card.index, card.used_bytes or 0) for card in vitals.cards)
         for page in (self._live, self._other):
             if page is not None:
                 page.show_traffic(vitals.traffic)
@@ -156,7 +167,7 @@ class RunPlace(QStackedWidget):
     def set_compact(self, compact: bool) -> None:
         """Take the layout for a narrow, or for a wide window."""
         self._compact = compact
-        self.plan.set_compact(compact)
+        self.planner.set_compact(compact)
         for page in (self._live, self._other):
             if page is not None:
                 page.set_compact(compact)
@@ -166,7 +177,7 @@ class RunPlace(QStackedWidget):
         if not self.shows_plan:
             (self.other if self.shows_other else self.live).shown()
         else:
-            self.plan.shown()
+            self.planner.opened()
 
     def choose_dataset(self, folder: Path) -> None:
         """Plan a run with a dataset."""

@@ -1,7 +1,7 @@
 """The Run place before a run: choose profile, dataset and output, see what will happen, start."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, Signal
@@ -54,9 +54,50 @@ class RunPlanPage(Page):
     def __init__(self, preferences: Preferences, store: PictureStore, devices: QWidget) -> None:
         super().__init__()
         self.plan = Plan()
-        self._preferences = preferences
+        self._preferences, self._store = preferences, store
         self._reading = 0
         self.standing = plan_checks.standing(self.plan)
+        self._devices = devices
+        self._machine = Machine()
+        self.forecaster = Forecaster(self)
+        self.readiness = ReadinessDesk(self)
+        quitting = QApplication.instance()
+        assert quitting is not None
+        quitting.aboutToQuit.connect(self.readiness.close)
+
+    def build(self) -> Iterator[None]:
+        """Build the header and what was picked, then both columns, and choose what was chosen last."""
+        self._build_header()
+        self.picks, self.going, self.notices = RunPicks(self._preferences, self._store), GoingLine(), PlanNotices()
+        left, lower = column(None, gap=14), row(gap=14)
+        content = holder(column(self.going, self.picks, self.notices, holder(lower), None, gap=14))
+        self.body.addWidget(self.header)
+        self.body.addWidget(scrolling(content, name="clear"), 1)
+        yield
+        lower.addWidget(holder(left), 1)
+        right = column(None, gap=14)
+        self._right = holder(right)
+        self._right.setFixedWidth(RIGHT_COMPACT_PX if self.compact else RIGHT_PX)
+        lower.addWidget(self._right)
+        self.run, self.checks = RunCard(), ChecksCard()
+        for part in (self.run, self.checks, self._devices):
+            right.insertWidget(right.count() - 1, part)
+        yield
+        self.events, self.pictures = EventsCard(), PicturesCard(self._store)
+        left.insertWidget(0, self.events)
+        left.insertWidget(1, self.pictures)
+        yield
+        self.forecast, self.ways = ForecastCard(), WaysCard()
+        left.insertWidget(0, self.forecast)
+        right.insertWidget(0, self.ways)
+        self._connect()
+        yield
+        last = self._preferences.dataset
+        if last and (last.startswith("demo:") or Path(last).is_dir()):
+            self.plan.choose_dataset(last)
+        self.choose_profile(self._preferences.profile or FIRST_PROFILE)
+
+    def _build_header(self) -> None:
         self.header = Header("New run", "Choose what to train. Nothing is loaded before you start.")
         self.start = Button("Start training", "play", kind="primary", size="big", tip="Ctrl+Enter")
         self.start.setShortcut("Ctrl+Return")
@@ -64,52 +105,23 @@ class RunPlanPage(Page):
         self.enqueue = Button("Add to queue", "queue")
         self.enqueue.clicked.connect(self._on_enqueue)
         self.header.add_actions(self.enqueue, self.start)
-        self.picks = RunPicks(preferences, store)
+        for button in (self.start, self.enqueue):
+            button.allow(False)  # Until it is known what would be started.
+
+    def _connect(self) -> None:
         self.picks.profile_chosen.connect(self.choose_profile)
         self.picks.dataset_chosen.connect(self.choose_dataset)
         self.picks.output_chosen.connect(self.choose_output)
-        self.going = GoingLine()
-        self.notices = PlanNotices()
         self.notices.change_taken.connect(self._on_change_taken)
         self.notices.place_asked.connect(self.place_asked)
-        self.events, self.pictures, self.checks = EventsCard(), PicturesCard(store), ChecksCard()
-        self.run = RunCard()
+        self.notices.bring_asked.connect(self.readiness.bring)
         self.run.steps_changed.connect(self._on_steps_changed)
         self.run.trigger_changed.connect(self._on_trigger_changed)
-        self._right = holder(column(gap=14))
-        self._devices = devices
-        self._machine = Machine()
-        self.forecaster = Forecaster(self)
-        self.forecast = ForecastCard()
-        self.ways = WaysCard()
         self.ways.way_picked.connect(self._on_way_picked)
         self.forecast.cut_picked.connect(self._on_cut_picked)
-        self.forecaster.changed.connect(self._on_forecast)
-        self.readiness = ReadinessDesk(self)
-        self.readiness.changed.connect(self._on_readiness)
-        self.notices.bring_asked.connect(self.readiness.bring)
-        quitting = QApplication.instance()
-        assert quitting is not None
-        quitting.aboutToQuit.connect(self.readiness.close)
         self.forecast.retry_asked.connect(self.forecaster.again)
-        self._build()
-        last = preferences.dataset
-        if last and (last.startswith("demo:") or Path(last).is_dir()):
-            self.plan.choose_dataset(last)
-        self.choose_profile(preferences.profile or FIRST_PROFILE)
-
-    def _build(self) -> None:
-        left = column(self.forecast, self.events, self.pictures, None, gap=14)
-        right = self._right.layout()
-        assert right is not None
-        for part in (self.ways, self.run, self.checks, self._devices):
-            right.addWidget(part)
-        right.addStretch(1)  # type: ignore[attr-defined]
-        self._right.setFixedWidth(RIGHT_PX)
-        lower = holder(row((holder(left), 1), self._right, gap=14))
-        content = holder(column(self.going, self.picks, self.notices, lower, None, gap=14))
-        self.body.addWidget(self.header)
-        self.body.addWidget(scrolling(content, name="clear"), 1)
+        self.forecaster.changed.connect(self._on_forecast)
+        self.readiness.changed.connect(self._on_readiness)
 
     def choose_profile(self, name: str) -> None:
         """Choose a profile by name or path; one that cannot be read is shown with what is wrong with it."""
@@ -285,7 +297,8 @@ class RunPlanPage(Page):
     def set_compact(self, compact: bool) -> None:
         """Narrow the right column in a narrow window."""
         super().set_compact(compact)
-        self._right.setFixedWidth(RIGHT_COMPACT_PX if compact else RIGHT_PX)
+        if self.is_complete:
+            self._right.setFixedWidth(RIGHT_COMPACT_PX if compact else RIGHT_PX)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Give up the forecast under way: a training that starts needs the processor."""

@@ -17,7 +17,7 @@ from diffusionforce.gui import theme
 from diffusionforce.gui.model.step_span import LAST_STEPS
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.shell import Window
-from diffusionforce.gui.widgets.chart_menu import ChartMenu
+from diffusionforce.gui.widgets.chart_menu import ChartMenu, SavingMenu
 from diffusionforce.gui.widgets.line_chart import ChartData, LineChart
 from diffusionforce.gui.widgets.overlay_chart import OverlayChart, OverlayLine
 from diffusionforce.gui.widgets.step_chart import StepChart
@@ -141,7 +141,7 @@ def test_the_last_steps_are_followed(chart: LineChart, make_menu: Callable[[Step
     assert chart.frame().last == 2000 and not menu.follow.isChecked()
 
 
-def save(menu: ChartMenu, action: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def save(menu: SavingMenu, action: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_args, **_more: (str(path), ""))
     getattr(menu, action).trigger()
 
@@ -240,6 +240,25 @@ def test_the_run_page_says_where_a_chart_was_saved(
     window.preferences.set_text("charts/scale", "log")
     window.go("run")
     assert loss.chart.is_log
+
+
+def test_the_work_of_the_last_step_is_saved_piece_by_piece(
+    window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = recorded.run_folder(tmp_path / "fox-run", end="done", steps=30)
+    window.open_run(folder.root)
+    step = window.run_place.live.step
+    qtbot.waitUntil(step.menu.button.isVisible, timeout=WAIT_MS)
+    assert step.chart_name[1] == "fox-run-last-step"
+    with qtbot.waitSignal(step.menu.saved, timeout=WAIT_MS):
+        save(step.menu, "save_table", tmp_path / "work", monkeypatch)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "work.csv").read_text(encoding="utf-8"))))
+    assert {row["device"] for row in rows} == {"GPU 0", "GPU 1"}
+    assert {row["work"] for row in rows} == {"forward", "backward"}
+    assert all(float(row["start [s]"]) < float(row["end [s]"]) for row in rows)
+    with qtbot.waitSignal(step.menu.saved, timeout=WAIT_MS):
+        save(step.menu, "save_picture", tmp_path / "work.png", monkeypatch)
+    assert QImage(str(tmp_path / "work.png")).width() > 2 * step.timeline.width()
 
 
 def test_the_wheel_scrolls_the_page_and_zooms_with_a_key_down(chart: LineChart, qtbot: QtBot):

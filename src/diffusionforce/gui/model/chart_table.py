@@ -12,7 +12,9 @@ from diffusionforce.gui.model.language import tr
 
 NO_UNIT = "no unit"
 LOSS, SMOOTHED, HELD_OUT = "loss", "smoothed loss", "held-out loss"
-"""What columns of losses are called: a table is for programs, so it is the same in every language."""
+WORK = {"F": "forward", "B": "backward"}
+WORK_HEAD = ("device", "work", "block group [number]", "micro-batch [number]", "start [s]", "end [s]")
+"""What columns are called: a table is for programs, so it is the same in every language."""
 
 
 class ChartFileError(UserError):

@@ -7,13 +7,13 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QApplication, QSizePolicy
 
 from diffusionforce.gui.model import words
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
-from diffusionforce.gui.widgets.chart_menu import ChartMenu
+from diffusionforce.gui.widgets.chart_menu import ChartMenu, SavingMenu
 from diffusionforce.gui.widgets.labels import Elided, Label
 from diffusionforce.gui.widgets.layout import row
 from diffusionforce.gui.widgets.line_chart import ChartData, LineChart
@@ -84,19 +84,24 @@ class StepCard(Card):
 
     def __init__(self) -> None:
         super().__init__("Last step", gap=8)
-        self._timeline = Timeline()
+        self.timeline = Timeline()
+        self.chart_name: tuple[str, str] = ("", "")
+        """Title and name of a file in which the chart is saved."""
+        tip = noted("Save the work of the last step")
+        self.menu = SavingMenu(self.timeline, self.timeline, name=lambda: self.chart_name, tip=tip)
         for colour, text in (("pale", "Forward"), ("text2", "Backward"), ("hatch", "Waiting")):
             self.header.addLayout(row(Swatch(colour), Label(text, "caption"), gap=6, margins=LEGEND_MARGINS))
+        self.header.addWidget(self.menu.button)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.hide()
-        self.add(self._timeline)
+        self.add(self.timeline)
 
     def show_model(self, model: RunModel) -> None:
         """Show the last step of a run."""
         lanes = model.devices.timeline
         self.setVisible(bool(lanes))
         if lanes and model.last_step is not None:
-            self._timeline.show_lanes(lanes, step_s=model.last_step.seconds)
+            self.timeline.show_lanes(lanes, step_s=model.last_step.seconds)
 
 
 class LogCard(Card):

@@ -91,8 +91,9 @@ class RunLivePage(Page):
         notice.run_asked.connect(self.run_asked)
         notice.log_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.loss.due.connect(self.refresh)
-        self.loss.menu.saved.connect(lambda path: self.toasts.say("ok", tr("Saved"), path))
-        self.loss.menu.failed.connect(self.failed)
+        for menu in (self.loss.menu, self.step.menu):
+            menu.saved.connect(lambda path: self.toasts.say("ok", tr("Saved"), path))
+            menu.failed.connect(self.failed)
         QShortcut(QKeySequence("Ctrl+F"), self).activated.connect(self.log.search.start)
         self.log.file_asked.connect(lambda: self._open(self.session.root / "log.txt"))
         self.previews.gallery_asked.connect(self.gallery_asked)
@@ -114,7 +115,8 @@ class RunLivePage(Page):
         session.ended.connect(self._on_ended)
         self.log.forget()
         self.loss.forget()
-        self.loss.chart_name = (f"{tr('Loss')} · {session.long_title}", file_stem(session.root.name, "loss"))
+        for card, name, stem in ((self.loss, tr("Loss"), "loss"), (self.step, tr("Last step"), "last-step")):
+            card.chart_name = (f"{name} · {session.long_title}", file_stem(session.root.name, stem))
         self._rebalances = False
         self._forget_devices()
         self.traffic.forget()

@@ -8,21 +8,19 @@ import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion, QWheelEvent
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.step_span import FACTOR, StepSpan
+from diffusionforce.gui.widgets.chart_picture import chart_picture
 from diffusionforce.gui.widgets.chart_scale import ValueAxis, nice_range, thinned, value_axis
 from diffusionforce.gui.widgets.focus import shows_ring
 
 DRAG_PX = 8
 """A mouse that moves less while its button is down has chosen nothing."""
-PICTURE_SCALE = 2
-"""Pixels of a saved picture for each on the screen."""
-TITLE_PX, EDGE_PX, LEGEND_PX = 34, 16, 150
 MOVE_SHARE = 0.25
 LEAST_POINTS = 64
 
@@ -194,24 +192,9 @@ class StepChart(QWidget):
 
     def picture(self, title: str) -> QImage:
         """Return the chart as it is, under a title and what its lines are, for a file."""
-        size = QSize(self.width() + 2 * EDGE_PX, self.height() + TITLE_PX + EDGE_PX)
-        image = QImage(size * PICTURE_SCALE, QImage.Format.Format_RGB32)
-        image.setDevicePixelRatio(PICTURE_SCALE)
-        image.fill(theme.colour("card"))
-        painter = paint.begin(image)
-        right = float(size.width() - EDGE_PX)
-        for colour, words in reversed(self.legend()):
-            width = min(float(LEGEND_PX), paint.text_width(words, theme.font(11)) + 2.0)
-            box = QRectF(right - width, 10, width, 18)
-            paint.text(painter, box, words, font=theme.font(11), colour="text2")
-            paint.box(painter, QRectF(box.left() - 18, 16, 12, 6), radius=2, fill=colour)
-            right = box.left() - 32
-        box = QRectF(EDGE_PX, 8, right - EDGE_PX, 22)
-        paint.text(painter, box, title, font=theme.font(14, 600), colour="text")
         self._is_pictured = True
-        self.render(painter, QPoint(EDGE_PX, TITLE_PX), QRegion(), QWidget.RenderFlag.DrawChildren)
+        image = chart_picture(self, title, legend=self.legend())
         self._is_pictured = False
-        painter.end()
         return image
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

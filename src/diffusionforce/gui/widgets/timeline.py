@@ -1,13 +1,15 @@
 """One step as lanes: forward pale, backward solid, waiting hatched. Answers whether the second device works."""
 
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model.chart_table import WORK, WORK_HEAD, of_rows
 from diffusionforce.gui.model.devices import DeviceView
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.tokens import ink_on
+from diffusionforce.gui.widgets.chart_picture import chart_picture
 from diffusionforce.wire import Span
 
 LANE_PX, GAP_PX, AXIS_PX = 28, 8, 18
@@ -30,6 +32,19 @@ class Timeline(QWidget):
         busy = (f"{view.label} {words_of(view)}" for view, _ in lanes)
         self.setAccessibleDescription(", ".join(busy))
         self.update()
+
+    def picture(self, title: str) -> QImage:
+        """Return the lanes under a title, for a file."""
+        return chart_picture(self, title, legend=())
+
+    def table(self) -> str:
+        """Return the pieces of work as a table, the devices one after the other."""
+        rows = [
+            (view.label, WORK[span.op], span.chunk, span.microbatch + 1, span.start_s, span.end_s)
+            for view, spans in self._lanes
+            for span in spans
+        ]
+        return of_rows(WORK_HEAD, rows)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint lanes and axis."""

@@ -106,6 +106,7 @@ IN_THE_WINDOW = (
     "gui/pages/welcome_demo.py",
     "gui/pages/welcome_rig.py",
     "gui/repair_bench.py",
+    "gui/widgets/bars.py",
     "gui/widgets/compare_slider.py",
     "gui/widgets/drag_handle.py",
     "gui/widgets/film_row.py",

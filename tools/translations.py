@@ -38,6 +38,7 @@ WORDS: dict[str, tuple[int | str, ...]] = {
     "Label": (0,),
     "set_text": (0,),
     "set_title": (0,),
+    "ProgressBar": ("name",),
     "allow": ("reason",),
 }
 # Modules whose constants are words: they are shown through `tr`.

@@ -4,8 +4,13 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from diffusionforce.gui.model import language
+from diffusionforce.gui.model.devices import DeviceView
 from diffusionforce.gui.model.language import unbroken
+from diffusionforce.gui.widgets.bars import MemoryBar, ProgressBar
+from diffusionforce.gui.widgets.device_card import DeviceCard
 from diffusionforce.gui.widgets.list_item import ITEM_PX, LINE_PX, ListItem
+from diffusionforce.wire import DeviceReading
 
 ITEM_WIDTH_PX = 180
 
@@ -58,3 +63,22 @@ def test_a_name_goes_back_to_one_line_where_there_is_room(around: QWidget):
     item.resize(400, item.height())
     assert item.name_lines()[1] == ""
     assert item.height() == ITEM_PX
+
+
+# Symptom: a screen reader said "Progress 99%", "CPU memory 3% used" and "Busy 98 %" in a German window.
+def test_progress_and_devices_are_spoken_in_the_language_of_the_window(qtbot: QtBot):
+    language.use("de")
+    try:
+        bar = ProgressBar()
+        bar.show_share(0.99)
+        view = DeviceView(index=0, device="cpu", label="CPU", total_bytes=100 << 30, peak_bytes=4 << 30)
+        view.reading = DeviceReading(device="cpu", memory_bytes=3 << 30)
+        card = DeviceCard(view, fallback_total_bytes=1)
+        for widget in (bar, card):
+            qtbot.addWidget(widget)
+        assert bar.accessibleName() == "Fortschritt 99 %"
+        assert [bar.accessibleName() for bar in card.findChildren(MemoryBar)] == ["Speicher von CPU: 3 % belegt"]
+        assert "Spitze 4" in card.accessibleName()
+        assert "Peak" not in card.accessibleName()
+    finally:
+        language.use("en")

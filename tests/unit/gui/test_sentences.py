@@ -88,3 +88,10 @@ def test_lines_do_not_end_between_a_number_and_its_unit():
     assert unbroken(f"It needs {words.size(3 << 30)} and 4 min 10 s, 42 % of 3 songs.") == (
         "It needs 3\u00a0GB and 4\u00a0min 10\u00a0s, 42\u00a0% of 3 songs."
     )
+
+
+@pytest.mark.parametrize("told", ["starts about 16:00", "starts after those before", "starts next"])
+@pytest.mark.usefixtures("german")
+def test_a_run_that_waits_is_told_in_german_while_nothing_is_known_of_its_length(told: str):
+    assert tr(told).startswith("beginnt ")
+    assert tr(f"{told} · about 4 min") == f"{tr(told)} · etwa 4 min"

@@ -69,14 +69,17 @@ class WaitingTime:
             now: The present moment, in local time.
         """
         length = f"about {words.duration(self.length_s)}" if self.length_s is not None else ""
+        return f"{self._start_words(now)} · {length}".strip(" ·")
+
+    def _start_words(self, now: datetime) -> str:
         if self.waits_for:
-            return f"{self.waits_for} · {length}".strip(" ·")
+            return self.waits_for
         if self.start_s is None:
-            return f"starts after those before · {length}".strip(" ·")
+            return "starts after those before"
         if self.start_s <= 0:
-            return f"starts next · {length}".strip(" ·")
+            return "starts next"
         start = datetime.fromtimestamp(now.timestamp() + self.start_s)
-        return f"starts about {start:%H:%M} · {length}".strip(" ·")
+        return f"starts about {start:%H:%M}"
 
 
 def waiting_times(

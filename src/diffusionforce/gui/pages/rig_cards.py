@@ -33,7 +33,7 @@ class DevicesCard(Card):
             )
             add(head, Label(used, "small"))
             bar = MemoryBar(card.index, height=8)
-            bar.show_bytes(card.used_bytes, card.total_bytes, name=f"GPU {card.index} memory")
+            bar.show_bytes(card.used_bytes, card.total_bytes, name=f"GPU {card.index}")
             self._lines.addLayout(column(head, bar, gap=6))
         if not report.cards:
             self._lines.addLayout(processor_line(report))

@@ -57,7 +57,7 @@ class GraphicsCardView(Card):
 
     def _show(self, used_bytes: int, total_bytes: int, temperature: str) -> None:
         # What is held before a run is in other hands: grey, at the end where a run does not begin.
-        self.bar.show_bytes(0, total_bytes, other=used_bytes, name=f"GPU {self._card.index} memory")
+        self.bar.show_bytes(0, total_bytes, other=used_bytes, name=f"GPU {self._card.index}")
         self.bar.setAccessibleName(tr(f"GPU {self._card.index} memory {words.percent(used_bytes / total_bytes)} used"))
         self.memory.set_text(tr(f"{words.amount_of(used_bytes, total_bytes)} used"))
         self.temperature.set_text(temperature)

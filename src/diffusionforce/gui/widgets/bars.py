@@ -7,26 +7,27 @@ from PySide6.QtGui import QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from diffusionforce.gui import paint, theme
+from diffusionforce.gui.model import words
 from diffusionforce.gui.model.language import tr
 
 
 class ProgressBar(QWidget):
     """How far something is; ticks mark what happens on the way."""
 
-    def __init__(self, *, height: int = 10, name: str = "Progress") -> None:
+    def __init__(self, *, height: int = 10, name: str = "") -> None:
         super().__init__()
-        self._share, self._ticks, self._name = 0.0, (), name
+        self._share, self._ticks, self._name = 0.0, (), tr(name) or tr("Progress")
         self._tone = "focus"
         self.setFixedHeight(height)
         self.setMinimumWidth(60)
-        self.setAccessibleName(name)
+        self.setAccessibleName(self._name)
 
     def show_share(self, share: float, *, ticks: Sequence[float] = (), tone: str = "focus") -> None:
         """Show a share from 0 to 1, with ticks at other shares."""
         state = (min(1.0, max(0.0, share)), tuple(ticks), tone)
         if state != (self._share, self._ticks, self._tone):
             self._share, self._ticks, self._tone = state
-            self.setAccessibleName(f"{self._name} {self._share:.0%}")
+            self.setAccessibleName(f"{self._name} {words.percent(self._share)}")
             self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -55,9 +56,9 @@ class MemoryBar(QWidget):
         self.setMinimumWidth(80)
 
     def show_bytes(self, used: float, total: float, *, peak: float = 0.0, other: float = 0.0, name: str = "") -> None:
-        """Show amounts in bytes; `other` is what other programs hold."""
+        """Show amounts in bytes; `other` is what other programs hold, `name` is that of the device."""
         self._used, self._peak, self._other, self._total = used, peak, other, max(total, 1.0)
-        self.setAccessibleName(f"{name} {used / self._total:.0%} used".strip())
+        self.setAccessibleName(tr(f"Memory of {name}: {words.percent(used / self._total)} used"))
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:

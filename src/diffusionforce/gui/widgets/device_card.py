@@ -48,7 +48,7 @@ class DeviceCard(QFrame):
         total = view.total_bytes or self._fallback
         has_memory = view.memory_bytes is not None
         self._memory.set_text(words.amount_of(used, total) if has_memory else "")
-        self._bar.show_bytes(used, total, peak=view.peak_bytes, name=f"{view.label} memory")
+        self._bar.show_bytes(used, total, peak=view.peak_bytes, name=view.label)
         self._name.set_text(tr(view.name))
         facts = _facts(view)
         for i in range(self.MAX_FACTS):
@@ -58,8 +58,8 @@ class DeviceCard(QFrame):
             self._names[i].setVisible(bool(name))
             self._values[i].setVisible(bool(name))
         self._spark.show_values(tuple(view.busy))
-        spoken = ", ".join(f"{name} {value}" for name, value in facts)
-        self.setAccessibleName(f"{view.label} {view.name}: {self._memory.text()}, {spoken}")
+        spoken = ", ".join(f"{tr(name)} {tr(value)}" for name, value in facts)
+        self.setAccessibleName(f"{view.label} {tr(view.name)}: {self._memory.text()}, {spoken}")
 
 
 def _facts(view: DeviceView) -> list[tuple[str, str]]:

@@ -176,6 +176,7 @@ def test_stop_asks_first_and_the_safe_button_has_the_focus(
     live = live_page(window)
     qtbot.mouseClick(live.header.stop, Qt.MouseButton.LeftButton)
     assert "Stop this run?" in banner_text(window)
+    assert not any(sign.isdigit() for sign in banner_text(window)), "the run goes on meanwhile, a number would be wrong"
     buttons = {b.accessibleName(): b for b in live.notice.findChildren(QPushButton)}
     assert live.notice.window().focusWidget() is buttons["Keep training"]
     qtbot.mouseClick(buttons["Keep training"], Qt.MouseButton.LeftButton)
@@ -316,6 +317,19 @@ def test_the_log_is_searched_with_the_keyboard(window: Window, qtbot: QtBot, tmp
     assert search.found.text() == "not there" and not search.before.isEnabled()
     qtbot.keyClick(search.line, Qt.Key.Key_Escape)
     assert not search.found.text() and not view.extraSelections()
+
+
+# Symptom: "Open file" opened an empty file, as a run that has nothing to complain of prints nothing.
+def test_the_file_of_the_log_is_opened_only_where_something_is_in_it(window: Window, qtbot: QtBot, tmp_path: Path):
+    root = recorded.run_folder(tmp_path / "run", end="done").root
+    window.open_run(root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    live = live_page(window)
+    assert live.log.open_file.isEnabled()
+    (root / "log.txt").write_bytes(b"")
+    live.refresh()
+    assert not live.log.open_file.isEnabled()
+    assert "nothing so far" in live.log.open_file.toolTip()
 
 
 def test_a_folder_that_holds_no_run_is_said_in_a_banner(window: Window, tmp_path: Path):

@@ -116,18 +116,30 @@ class LogCard(Card):
         self._count = 0
         copy = Button("Copy", "copy", kind="ghost", size="small")
         copy.clicked.connect(self._copy)
-        show = Button("Open file", "external", kind="ghost", size="small")
-        show.clicked.connect(self.file_asked)
+        self.open_file = Button(
+            "Open file",
+            "external",
+            kind="ghost",
+            size="small",
+            tip="What the training process printed by itself, without the steps that are shown here",
+        )
+        self.open_file.clicked.connect(self.file_asked)
         self.search = LogSearch(self._view)
         self.header.addWidget(self.search)
         self.header.addWidget(copy)
-        self.header.addWidget(show)
+        self.header.addWidget(self.open_file)
         self.add((self._view, 1))
 
     def forget(self) -> None:
         """Begin anew, for another run."""
         self._view.forget()
         self._count = 0
+
+    def show_file(self, path: Path) -> None:
+        """Let the file of the run be opened, unless there is nothing in it."""
+        holds_something = path.is_file() and path.stat().st_size > 0
+        reason = tr("What the training process printed by itself: nothing so far. The steps are shown here.")
+        self.open_file.allow(holds_something, reason=reason)
 
     def show_model(self, model: RunModel) -> None:
         """Show what was logged since the last time."""

@@ -133,6 +133,7 @@ class RunLivePage(Page):
         self.tiles.show_model(model, compact=self.compact)
         for card in (self.loss, self.step, self.log):
             card.show_model(model)
+        self.log.show_file(self.session.root / "log.txt")
         self._show_devices(model)
         self._show_links()
         self.measured.show_lines(measured.measured_lines(model), measured.causes(model))

@@ -169,7 +169,7 @@ class RunNotice(QWidget):
         keep = Button("Keep training")
         stop.clicked.connect(self._on_stop)
         keep.clicked.connect(self._end_question)
-        text = f"Step {self._model.step:,} is saved first, so nothing that was learned is lost."
+        text = "What was learned until then is saved first, so nothing of it is lost."
         if self.next_waits:
             text = f"{text} The next run of the queue starts then."
         self._banners.addWidget(Banner("warn", "Stop this run?", text, actions=(stop, keep)))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
+from tests.gui import recorded
 
 from diffusionforce.gui.model.readiness import ReadinessView
 from diffusionforce.gui.pages.run_plan import RunPlanPage
@@ -56,3 +57,28 @@ def test_the_pocket_model_takes_the_place_of_a_model_that_lacks_something(page: 
     qtbot.waitUntil(lambda: not page.plan.is_checking, timeout=WAIT_MS)
     assert page.plan.refusal() is None
     assert page.start.isEnabled()
+
+
+def test_a_plan_that_comes_into_sight_behind_a_run_looks_again(
+    window: Window, page: RunPlanPage, qtbot: QtBot, tmp_path: Path
+):
+    # Symptom: after "New run" on a run the plan said "Checking" for ever, its banner and its forecast were gone.
+    page.choose_dataset("demo:loranne")
+    qtbot.waitUntil(lambda: page.plan.memory.current is not None, timeout=WAIT_MS)
+    window.open_run(recorded.run_folder(tmp_path / "run", end="done").root)
+    assert not page.isVisible()
+    page.refresh()  # As a run that goes on does it: what was known no longer holds.
+    window.run_place.live.new_run_asked.emit()
+    assert page.isVisible()
+    qtbot.waitUntil(lambda: not page.plan.readiness.is_checking, timeout=WAIT_MS)
+    assert page.plan.readiness.lack == "engine"
+    assert "Musubi Tuner 0.3.4 is not installed" in banner(page).title.text()
+    qtbot.waitUntil(lambda: page.plan.memory.current is not None, timeout=WAIT_MS)
+
+
+def test_a_plan_that_was_hidden_looks_again_whoever_shows_it(window: Window, page: RunPlanPage, qtbot: QtBot):
+    window.places.setCurrentWidget(window.place("keys"))
+    page.refresh()
+    assert page.plan.readiness.is_checking
+    window.places.setCurrentWidget(window.run_place)
+    qtbot.waitUntil(lambda: page.plan.readiness.lack == "engine", timeout=WAIT_MS)

@@ -144,8 +144,8 @@ class RunPlace(QStackedWidget):
 
     def show_plan(self) -> None:
         """Show the plan for the next run."""
-        self.plan.shown()
         self.setCurrentWidget(self.plan)
+        self.plan.opened()  # Not before: a plan that is not in sight looks for nothing.
 
     def show_report(self, report: RigReport) -> None:
         """Show the devices of the machine."""

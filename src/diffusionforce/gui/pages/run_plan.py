@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QHideEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from diffusionforce.errors import UserError
@@ -56,6 +56,8 @@ class RunPlanPage(Page):
         self.plan = Plan()
         self._preferences, self._store = preferences, store
         self._reading = 0
+        self._is_behind = False
+        """Whether nothing was looked for when the plan was asked for last, because it was not in sight."""
         self.standing = plan_checks.standing(self.plan)
         self._devices = devices
         self._machine = Machine()
@@ -230,6 +232,7 @@ class RunPlanPage(Page):
 
     def refresh(self) -> None:
         """Show the plan as it is now, and have its forecast made."""
+        self._is_behind = not self.isVisible()
         self.plan.needs_environment = is_environment_needed()
         self._ask_for_forecast()
         self._look_for_engine()
@@ -300,9 +303,19 @@ class RunPlanPage(Page):
         if self.is_complete:
             self._right.setFixedWidth(RIGHT_COMPACT_PX if compact else RIGHT_PX)
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look for what was not looked for while nobody saw the plan, whichever way it comes into sight."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._catch_up)
+
+    def _catch_up(self) -> None:
+        if self._is_behind and self.is_complete and self.isVisible():
+            self.refresh()
+
     def hideEvent(self, event: QHideEvent) -> None:
         """Give up the forecast under way: a training that starts needs the processor."""
         super().hideEvent(event)
+        self._is_behind = True
         self.forecaster.close()
         if not self.readiness.view.doing:  # A download goes on.
             self.readiness.close()

@@ -92,6 +92,21 @@ def test_model_and_folder_are_taken_along(window: Window, page: WelcomePage, qtb
     assert window.run_place.plan.plan.profile_name == "klein-9b-1024"
 
 
+def test_skipping_changes_nothing(window: Window, page: WelcomePage, qtbot: QtBot):
+    # Symptom: what was chosen in the first steps long ago took the place of the profile chosen since.
+    page.open(2)
+    qtbot.waitUntil(lambda: bool(page.model._items), timeout=WAIT_MS)
+    page.model.choose("klein-9b-1024")
+    page.open(3)
+    click(qtbot, page.next)
+    assert window.run_place.plan.plan.profile_name == "klein-9b-1024"
+    window.run_place.plan.choose_profile("pocket-demo")
+    window.go("welcome")
+    click(qtbot, page.skip)
+    assert window.places.currentWidget() is window.run_place
+    assert (window.run_place.plan.plan.profile_name, window.preferences.profile) == ("pocket-demo", "pocket-demo")
+
+
 def test_a_model_whose_engine_is_not_here_says_so_and_brings_it(
     page: WelcomePage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ):
@@ -191,4 +206,4 @@ def test_whoever_finishes_with_a_chosen_model_plans_a_run_with_it(
     click(qtbot, page.next)
     click(qtbot, page.next)
     assert window.places.currentWidget() is window.run_place and window.run_place.shows_plan
-    assert window.run_place.plan.plan.profile_name == page.profile
+    assert window.run_place.plan.plan.profile_name == page.model.name

@@ -116,7 +116,7 @@ class WelcomePage(Page):
         self.body.addLayout(both)
         for i, item in enumerate(self.items):
             item.clicked.connect(lambda _checked=False, at=i: self.open(at))
-        self.skip.clicked.connect(lambda: self._leave("run", ""))
+        self.skip.clicked.connect(self._on_skip)
         self.back.clicked.connect(lambda: self.open(self._at - 1))
         self.next.clicked.connect(self._on_next)
 
@@ -205,12 +205,17 @@ class WelcomePage(Page):
         else:
             self._leave("run", "")
 
+    def _on_skip(self) -> None:
+        self._profile = ""
+        self._leave("run", "")
+
     def _leave(self, place: str, folder: str) -> None:
         self._preferences.set_text(STEPS_SEEN_KEY, "seen")
         if self._profile:
             self._preferences.profile = self._profile
         self._preferences.save()
         self.left.emit(place, folder)
+        self._profile = ""  # The next time somebody goes through the steps is another time.
 
     @property
     def profile(self) -> str:

@@ -60,6 +60,8 @@ class DemoStep(QWidget):
         self.film = FilmRow(store)
         self._lesson = PictureStrip(store)
         self._about = Label(tr(_BEFORE), "body2", wrap=True)
+        self._reason = Label("", "strong", wrap=True)
+        self._reason.hide()
         self._notice = column(gap=0)
         self.slider = CompareSlider()
         self.slider.setFixedSize(SLIDER_PX, SLIDER_PX)
@@ -78,7 +80,8 @@ class DemoStep(QWidget):
         self.card.header.addWidget(self.again)
         self._going = holder(column(self.bar, self._stages, self.film, gap=12))
         lesson = Label(tr("What it learns from"), "small")
-        self._asking = holder(column(row((self._about, 1), self.start, gap=20), lesson, self._lesson, gap=10))
+        about = holder(column(self._about, self._reason, gap=6))
+        self._asking = holder(column(row((about, 1), self.start, gap=20), lesson, self._lesson, gap=10))
         self.card.add(self._notice, self._asking, self._going)
         told = column(
             Label(tr("Before and after"), "section"),
@@ -95,7 +98,9 @@ class DemoStep(QWidget):
         self.setLayout(column(self.card, self._result, None, gap=14))
 
     def allow(self, allowed: bool, *, reason: str) -> None:
-        """Let the demo be started, or not."""
+        """Let the demo be started, or not; why not stands beside the button, too."""
+        self._reason.set_text(reason)
+        self._reason.setVisible(not allowed)
         self.start.allow(allowed, reason=reason)
         self.again.allow(allowed, reason=reason)
 

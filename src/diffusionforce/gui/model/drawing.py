@@ -6,6 +6,7 @@ one that is under way.
 
 import statistics
 from collections import deque
+from collections.abc import Iterable
 
 from diffusionforce.gui.model import words
 from diffusionforce.gui.model.language import tr
@@ -26,6 +27,7 @@ class Drawing:
         self.begun_s: float | None = None
         self._at: tuple[int, int] | None = None
         self._took_s: deque[float] = deque(maxlen=RECENT)
+        self._since_step_s = 0.0
 
     def begin(self, step: int, index: int, *, now_s: float | None) -> None:
         """Note that a preview of a step is begun, unless it was before. `now_s` is None where nobody saw it begin."""
@@ -35,6 +37,23 @@ class Drawing:
     def drawn(self, seconds: float) -> None:
         """Note how long a preview took."""
         self._took_s.append(seconds)
+        self._since_step_s += seconds
+
+    def took_before(self, seconds: Iterable[float]) -> None:
+        """Note how long the previews of a run took that this one goes on from."""
+        self._took_s.extendleft(reversed(list(seconds)[-RECENT:]))
+
+    def step(self) -> None:
+        """Note that a step of the training was made, so that no preview is being drawn."""
+        self._since_step_s = 0.0
+        self.end()
+
+    def since_step_s(self, *, now_s: float) -> float:
+        """Return what was drawn since the last step, in seconds of the time that all of it is expected to take."""
+        usual_s = self.usual_s
+        if self.begun_s is None or usual_s is None:
+            return self._since_step_s
+        return self._since_step_s + min(max(0.0, now_s - self.begun_s), usual_s)
 
     def end(self) -> None:
         """Note that none is being drawn."""

@@ -105,6 +105,8 @@ class RunModel:
         self.earlier_s = 0.0
         """The same of the runs that it goes on from."""
         self._recent_s: deque[float] = deque(maxlen=RECENT_STEPS)
+        self._num_passes = 0
+        self._foresees_previews = False
         self.prompts = job.profile.samples.prompts if job is not None else ()
         """Of the samples to come."""
         if job is not None:
@@ -183,6 +185,7 @@ class RunModel:
         self.losses.add_before(losses, held_out)
         for run in runs:
             self.samples.add_before(run.samples, run.root)
+            self.drawing.took_before(sample.seconds for sample in run.samples)
         self.earlier_s = sum(run.steps_s for run in runs)
         if self._end is not None:  # It ended before this was read, and told its own time alone.
             self.outcome = self._outcome_of(self._end)
@@ -257,14 +260,32 @@ class RunModel:
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds that are left, by the trainer's estimate; None before the first step."""
-        return self.last_step.eta_s if self.last_step else None
+        """Seconds that are left; None before the first step.
+
+        It is the trainer's estimate of the last step, less the previews that were drawn since. A trainer that has not
+        drawn any yet does not count those to come: they are added by what they took in the runs before.
+        """
+        if self.last_step is None:
+            return None
+        left_s = self.last_step.eta_s
+        if not self._foresees_previews:
+            left_s += (self.drawing.usual_s or 0.0) * len(self.prompts) * self._num_passes_left
+        if self._is_due(self.last_step.step):
+            left_s -= self.drawing.since_step_s(now_s=self._clock())
+        return max(0.0, left_s)
+
+    @property
+    def _num_passes_left(self) -> int:
+        """How often previews are due from the last step on, those after it included."""
+        return sum(due >= self.step for due in self.sample_steps)
 
     @property
     def time_left(self) -> str:
         """What is left, in words: no time of day while nothing goes on, and nothing once the run is being stopped."""
         if self.eta_s is None or self.outcome is not None or self.stop_asked:
             return ""
+        if self.step >= self.num_steps and self.samples.pending_step is not None and self.drawing.usual_s is None:
+            return "previews left to draw"
         return f"{words.duration(self.eta_s)} {'of work left' if self.is_paused else 'left'}"
 
     @property
@@ -309,19 +330,22 @@ class RunModel:
         """Show that previews are being drawn as soon as they are due: the engine tells of each when it is done."""
         if self.job is None or not self.prompts or self.outcome is not None:
             return
-        every = self.job.profile.samples.every_steps
-        is_due = step == self.num_steps or (every > 0 and step % every == 0)
-        if step == 0:
-            is_due = self.job.profile.samples.before_training
+        is_due = self._is_due(step) if step else self.job.profile.samples.before_training
         if is_due and step not in self.samples.done_steps:
             self.preparing = Preparing(stage="samples", done=0, total=len(self.prompts), step=step)
             self.samples.start_column(step)
             self.drawing.begin(step, 0, now_s=self._now_s)
 
+    def _is_due(self, step: int) -> bool:
+        """Whether previews are due after a step of the training."""
+        every = self.job.profile.samples.every_steps if self.job is not None else 0
+        return step == self.num_steps or (every > 0 and step % every == 0)
+
     def _take_sample(self, message: Sample) -> None:
         self.preview_asked = False
         self.drawing.drawn(message.seconds)
         if self.samples.pending_step is None:
+            self._num_passes += 1
             self.drawing.end()
         else:
             self.drawing.begin(message.step, message.prompt_index + 1, now_s=self._now_s)
@@ -338,8 +362,9 @@ class RunModel:
 
     def _take_step(self, message: Step) -> None:
         self.preparing = None
-        self.drawing.end()
+        self.drawing.step()
         self.last_step = message
+        self._foresees_previews = self._num_passes > 0
         self.losses.add(message.step, message.loss)
         self.devices.read(message.devices)
         self.samples.pass_by(message.step)

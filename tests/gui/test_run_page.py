@@ -16,6 +16,7 @@ from tests.support.trainer_process import trainer
 
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
+from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.run_live import RunLivePage
 from diffusionforce.gui.pages.run_notice import DetailCard
 from diffusionforce.gui.pages.run_plan import RunPlanPage
@@ -337,3 +338,34 @@ def test_a_folder_that_holds_no_run_is_said_in_a_banner(window: Window, tmp_path
     texts = [label.text() for banner in window.findChildren(Banner) for label in banner.findChildren(Label)]
     assert any("not a run folder" in text for text in texts)
     assert window.session is None
+
+
+def test_a_run_is_planned_with_the_own_dataset_that_was_opened_last(window: Window, qtbot: QtBot, job: Job):
+    # Symptom: somebody who came with a folder of their own got the demo set, which was planned with once.
+    page = plan_page(window)
+    page.choose_dataset("demo:rolwayne")
+    ready(qtbot, page)
+    window.go("datasets")
+    datasets = window.place("datasets")
+    assert isinstance(datasets, DatasetsPage)
+    datasets.choose(str(job.dataset_dir))
+    qtbot.waitUntil(lambda: bool(window.preferences.opened_dataset), timeout=WAIT_MS)
+    window.use_profile("pocket-demo")
+    ready(qtbot, page)
+    assert page.plan.dataset_choice == str(job.dataset_dir)
+    page.picks.dataset_chosen.emit("demo:loranne")
+    window.go("datasets")
+    window.use_profile("pocket-demo")
+    assert page.plan.dataset_choice == "demo:loranne", "what was chosen in the plan since then stays"
+
+
+def test_the_menus_of_a_plan_mark_its_choices_and_begin_with_the_own_datasets(window: Window, job: Job):
+    window.preferences.remember_folder(str(job.dataset_dir))
+    page = plan_page(window)
+    page.choose_dataset("demo:rolwayne")
+    for pick, wanted in ((page.picks.dataset, "Rolwayne demo set"), (page.picks.profile, page.plan.profile)):
+        title = wanted if isinstance(wanted, str) or wanted is None else wanted.title
+        pick.menu.aboutToShow.emit()
+        assert [action.text() for action in pick.menu.actions() if action.isChecked()] == [title]
+    names = [action.text() for action in page.picks.dataset.menu.actions()]
+    assert names.index(job.dataset_dir.name) < names.index("LoRAnne demo set")

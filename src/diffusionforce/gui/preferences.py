@@ -89,6 +89,15 @@ class Preferences:
     def dataset(self, folder: str) -> None:
         self._store.setValue("dataset", folder)
 
+    @property
+    def opened_dataset(self) -> str:
+        """The user's own dataset that was opened since a run was planned; empty for none, or another one after it."""
+        return str(self._store.value("opened_dataset", ""))
+
+    @opened_dataset.setter
+    def opened_dataset(self, folder: str) -> None:
+        self._store.setValue("opened_dataset", folder)
+
     def remember_folder(self, folder: str) -> None:
         """Put a dataset folder that turned out usable at the head of the recent ones."""
         if not folder.startswith("demo:"):
@@ -100,6 +109,8 @@ class Preferences:
         self._store.setValue("recent_datasets", "\n".join(path for path in self.recent_datasets if path != folder))
         if self.dataset == folder:
             self.dataset = ""
+        if self.opened_dataset == folder:
+            self.opened_dataset = ""
 
     @property
     def recent_datasets(self) -> list[str]:

@@ -59,6 +59,8 @@ class DatasetsPage(Page):
         self.desk = DatasetDesk(self.library, self)
         self.thumbnails = Thumbnails(self)
         self._is_narrow: bool | None = None
+        self._is_new = False
+        """Whether the dataset was opened, and it is not known yet whether it can be trained on."""
         self.toasts = Toasts(self)
 
     def build(self) -> Iterator[None]:
@@ -177,6 +179,7 @@ class DatasetsPage(Page):
         self.list.show_choice(self.desk.choice)
 
     def _on_opened(self) -> None:
+        self._is_new = True
         self.files.reset()
         self.thumbnails.forget()
         self.trigger_panel.hide()
@@ -202,7 +205,14 @@ class DatasetsPage(Page):
         if table.is_checked and is_open and desk.problem is None:
             self._preferences.remember_folder(desk.choice)
             self.list.show_choice(desk.choice)
+            self._offer_to_plan()
         self.files.fill()
+
+    def _offer_to_plan(self) -> None:
+        """Have the next run planned with what was opened here, where it is the user's own."""
+        if self._is_new and self.desk.table.used and self.isVisible():
+            self._is_new = False
+            self._preferences.opened_dataset = "" if self.desk.choice.startswith("demo:") else self.desk.choice
 
     def _banner(self) -> Banner:
         error = self.desk.problem

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QWidget
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QWidget
 
 from diffusionforce.errors import UserError
 from diffusionforce.gui.model import dataset_title, plan_words, words
@@ -84,24 +85,22 @@ class RunPicks(QWidget):
         for paths in (own_profiles(), builtin_profiles()):
             for name, profile in in_order({name: _read(path) for name, path in paths.items()}):
                 title = profile.title if isinstance(profile, Profile) else name
-                menu.addAction(title).triggered.connect(lambda _=False, n=name: self.profile_chosen.emit(n))
+                action = _entry(menu, title, is_chosen=name == self._plan.profile_name)
+                action.triggered.connect(lambda _=False, n=name: self.profile_chosen.emit(n))
             menu.addSeparator()
         menu.addAction(tr("Open a profile file…")).triggered.connect(self._browse_profile)
 
     def _fill_datasets(self) -> None:
         menu = self.dataset.menu
         menu.clear()
-        for choice in dataset_title.demo_choices():
-            action = menu.addAction(dataset_title.choice_title(choice))
-            action.triggered.connect(lambda _=False, c=choice: self.dataset_chosen.emit(c))
         recent = [path for path in self._preferences.recent_datasets if Path(path).is_dir()]
-        if recent:
+        for choices in (recent, dataset_title.demo_choices()):
+            for choice in choices:
+                title = dataset_title.choice_title(choice)
+                action = _entry(menu, title, is_chosen=choice == self._plan.dataset_name)
+                action.setToolTip("" if choice.startswith("demo:") else choice)
+                action.triggered.connect(lambda _=False, c=choice: self.dataset_chosen.emit(c))
             menu.addSeparator()
-        for path in recent:
-            action = menu.addAction(Path(path).name)
-            action.setToolTip(path)
-            action.triggered.connect(lambda _=False, p=path: self.dataset_chosen.emit(p))
-        menu.addSeparator()
         menu.addAction(tr("Choose a folder…")).triggered.connect(self.browse_dataset)
 
     def _fill_outputs(self) -> None:
@@ -126,6 +125,14 @@ class RunPicks(QWidget):
         path = QFileDialog.getExistingDirectory(self, tr("Choose an empty folder for this run"))
         if path:
             self.output_chosen.emit(path)
+
+
+def _entry(menu: QMenu, words: str, *, is_chosen: bool) -> QAction:
+    """Add a choice to a menu, marked where it is the present one."""
+    action = menu.addAction(words)
+    action.setCheckable(True)
+    action.setChecked(is_chosen)
+    return action
 
 
 def _read(path: Path) -> Profile | UserError:

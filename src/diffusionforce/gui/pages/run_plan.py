@@ -194,7 +194,9 @@ class RunPlanPage(Page):
         """Take what the machine has. Its cards stand in the forecast; without any, the devices have a card here."""
         self.forecast.show_machine(report)
         self._devices.setVisible(not report.cards)
+        self.plan.has_no_card = not report.cards
         self.look_at_cards((card.index, card.used_bytes) for card in report.cards)
+        self._show()
 
     def look_at_cards(self, taken: Iterable[tuple[int, int]]) -> None:
         """Take the memory that other programs hold of each card, by index and in bytes; forecasts depend on it."""
@@ -323,4 +325,11 @@ class RunPlanPage(Page):
     def shown(self) -> None:
         """Look again at what may have changed since."""
         self.plan.output = None if self.plan.output is not None and self.plan.output.exists() else self.plan.output
+        self._take_opened()
         self.refresh()
+
+    def _take_opened(self) -> None:
+        """Choose the dataset of the user's own that was looked at since the plan was seen last."""
+        opened, self._preferences.opened_dataset = self._preferences.opened_dataset, ""
+        if opened and opened != self.plan.dataset_choice and Path(opened).is_dir():
+            self.choose_dataset(opened)

@@ -217,3 +217,10 @@ def test_silence_is_told_with_the_last_words():
 
 def test_an_answer_of_another_version_is_told_as_that():
     assert "another version" in problem('{"kind": "forecast", "ways": 3}').sentence
+
+
+def test_a_command_that_a_button_stands_for_is_not_quoted():
+    failed = Failed(sentence="Musubi Tuner is not installed.", hint="Install it: diffusionforce engine install")
+    answer = read_answer(failed.model_dump_json().encode(), "", exit_code=1)
+    assert isinstance(answer, UserError)
+    assert (answer.sentence, answer.hint) == ("Musubi Tuner is not installed.", "")

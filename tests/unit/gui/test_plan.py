@@ -10,7 +10,7 @@ from diffusionforce.errors import DatasetError
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_checks import checks, standing
-from diffusionforce.gui.model.plan_notices import memory_refusal
+from diffusionforce.gui.model.plan_notices import memory_refusal, notices
 from diffusionforce.gui.model.plan_words import about_trigger, facts, facts_of_run, short_facts, what_will_happen
 from diffusionforce.gui.model.readiness import CHECKING, of_answer
 from diffusionforce.job import builtin_profiles, dataset_folder, read_profile
@@ -140,6 +140,23 @@ def test_what_a_real_model_lacks_is_said_in_a_sentence_with_the_way_out(klein: P
     refusal = klein.refusal()
     assert refusal is not None and refusal.sentence == "Two files are not here."
     assert standing(klein).reason == "Files of the model are not here. Two files are not here. Download: x"
+
+
+# Symptom: somebody without a card was told of the engine alone, and brought it for nothing.
+def test_that_there_is_no_card_for_a_real_model_is_said_before_what_else_it_lacks(klein: Plan):
+    klein.has_no_card = True
+    klein.readiness = of_answer(Readiness(lack="engine", sentence="The engine is not installed."))
+    assert [check.text for check in checks(klein) if check.tone == "err"] == [
+        "No NVIDIA card was found",
+        "The engine is not here",
+    ]
+    assert any(check.text == "Files of the model are looked for once the engine is here" for check in checks(klein))
+    assert standing(klein).reason == "No NVIDIA card was found. This model needs one."
+    assert notices(klein)[0].text.startswith("No NVIDIA card was found: this model needs one. It trains")
+    klein.readiness = of_answer(Readiness(lack="card", sentence="It cannot be trained without a graphics card."))
+    assert [check.text for check in checks(klein) if check.tone == "err"] == ["There is no graphics card"]
+    klein.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))
+    assert not any("card" in check.text for check in checks(klein))
 
 
 def test_the_pocket_model_needs_no_engine_whatever_was_found_before(klein: Plan):

@@ -95,3 +95,10 @@ def test_lines_do_not_end_between_a_number_and_its_unit():
 def test_a_run_that_waits_is_told_in_german_while_nothing_is_known_of_its_length(told: str):
     assert tr(told).startswith("beginnt ")
     assert tr(f"{told} · about 4 min") == f"{tr(told)} · etwa 4 min"
+
+
+@pytest.mark.usefixtures("german")
+def test_a_number_that_is_in_german_already_stays_as_it_is():
+    # Symptom: "üblich: 0.003", as its comma was taken for one that groups thousands.
+    assert tr(tr("0.003")) == "0,003"
+    assert tr("1,234") == "1.234"

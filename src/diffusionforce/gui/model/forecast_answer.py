@@ -1,12 +1,15 @@
 """What a forecasting process left behind: a forecast, its own words on why there is none, or silence."""
 
 import json
+import re
 
 from diffusionforce.errors import UserError
 from diffusionforce.wire import Failed
 from diffusionforce.wire.forecast import Forecast, read_forecast
 
 NUM_LAST_LINES = 30
+_COMMAND = re.compile(r"\w[\w ]*: diffusionforce engine install")
+"""A hint that is nothing but a command, for which the window has a button."""
 
 
 def read_answer(output: bytes, log: str, *, exit_code: int) -> Forecast | UserError:
@@ -49,7 +52,8 @@ def _answer_in(text: str) -> Forecast | UserError | None:
             return read_forecast(text)
         if kind == "failed":
             failed = Failed.model_validate(record)
-            return UserError(failed.sentence, hint=failed.hint, detail=failed.detail)
+            hint = "" if _COMMAND.fullmatch(failed.hint) else failed.hint
+            return UserError(failed.sentence, hint=hint, detail=failed.detail)
     except ValueError as error:
         return UserError(
             "The forecast cannot be read: it comes from another version.",

@@ -37,6 +37,7 @@ class Plan:
         memory: What is known of the memory that the run will need.
         readiness: Whether engine and files of a real model are here.
         needs_environment: Whether nothing can be trained before the training environment is set up.
+        has_no_card: Whether it was looked for NVIDIA cards, and there is none.
     """
 
     profile_name: str = ""
@@ -53,6 +54,7 @@ class Plan:
     memory: ForecastStatus = field(default_factory=ForecastStatus)
     readiness: ReadinessView = field(default_factory=ReadinessView)
     needs_environment: bool = False
+    has_no_card: bool = False
     _suggested: Path | None = field(default=None, repr=False)
 
     def choose_profile(self, name: str, profile: Profile, *, profile_dir: Path | None = None) -> None:
@@ -184,6 +186,11 @@ class Plan:
         # Only some models look at the pictures for it; where none are chosen, there are none to look at.
         folder = self.dataset_dir if self.dataset is not None else None
         return self._job_of(profile, folder=folder or Path(self.output_dir, "no-dataset"))
+
+    @property
+    def lacks_card(self) -> bool:
+        """Whether the model needs a card, there is none, and what was looked at so far does not say so."""
+        return self.needs_engine and self.has_no_card and self.readiness.lack != "card"
 
     @property
     def is_checking(self) -> bool:

@@ -12,6 +12,7 @@ from diffusionforce.runs import RunFolder
 if TYPE_CHECKING:
     from diffusionforce.datasets import Dataset
 
+NO_CARD = "No NVIDIA card was found"
 MIN_FREE_BYTES = 200 * 1024 * 1024
 
 State: TypeAlias = Literal["ready", "checking", "blocked"]
@@ -67,7 +68,9 @@ def checks(plan: Plan) -> list[Check]:
     """Return the checklist, in the order of the page."""
     return [
         *_environment_checks(plan),
+        *_card_checks(plan),
         _engine_check(plan),
+        *_file_checks(plan),
         *_memory_checks(plan),
         *_dataset_checks(plan),
         *_output_checks(plan),
@@ -79,6 +82,17 @@ def _environment_checks(plan: Plan) -> list[Check]:
         return []
     hint = "It holds PyTorch, and is set up once."
     return [Check(tone="err", text="The environment is not ready", hint=hint)]
+
+
+def _card_checks(plan: Plan) -> list[Check]:
+    """Say first what no button can help, before somebody brings the engine for nothing."""
+    return [Check(tone="err", text=NO_CARD, hint="This model needs one.")] if plan.lacks_card else []
+
+
+def _file_checks(plan: Plan) -> list[Check]:
+    if not plan.needs_engine or plan.readiness.lack != "engine":
+        return []
+    return [Check(tone="info", text="Files of the model are looked for once the engine is here")]
 
 
 def _engine_check(plan: Plan) -> Check:

@@ -36,7 +36,7 @@ _BREAKS = (
 """Where a text is taken apart: at lines, parts, sentences, and last at semicolons and commas."""
 _MOST_KNOWN = 4096
 _NUM_FIRST = 3
-_FIGURE = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+_FIGURE = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _FIGURES = re.compile(_FIGURE)
 _NUMBER = re.compile(rf"[~±<>–-]?{_FIGURE}(?:\s?[/×x–]\s?{_FIGURE})*(?:\s?(?:[^\W\d_]{{1,3}}|%|°C|×))?")
 """A number with its unit, or several."""

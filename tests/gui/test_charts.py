@@ -276,3 +276,14 @@ def test_the_wheel_scrolls_the_page_and_zooms_with_a_key_down(chart: LineChart, 
     turn(Qt.KeyboardModifier.ControlModifier)
     assert chart.frame().x(1000) == pytest.approx(chart.frame().area.center().x(), abs=1)
     assert chart.span.is_near
+
+
+def test_the_first_step_and_the_peaks_of_a_short_run_are_on_the_axis(chart: LineChart):
+    # Symptom: beside the held-out loss from before the training the first step was off the chart, peaks were cut.
+    chart.show_data(ChartData(steps=[1], raw=[0.12], smoothed=[0.12], held_out=[(0, 0.05)], last_step=40))
+    assert chart.frame().axis.high >= 0.12
+    losses = [0.05] * 39 + [0.17]
+    chart.show_data(ChartData(steps=STEPS[:40], raw=losses, smoothed=[0.05] * 40, last_step=40))
+    assert chart.frame().axis.high >= 0.17
+    chart.show_data(ChartData(steps=STEPS[:40], raw=[9.0, *losses[1:-1], 0.06], smoothed=[0.05] * 40, last_step=40))
+    assert chart.frame().axis.high < 1, "a single loss far off does not press the others to the bottom"

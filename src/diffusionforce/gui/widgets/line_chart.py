@@ -18,6 +18,10 @@ from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.step_chart import Frame, StepChart
 
 RANGE_SAMPLE = 2000
+FEW_VALUES = 500
+"""So many are shown to the highest, unless that is an outlier."""
+OUTLIER = 4.0
+"""A loss that is so many times higher than nearly all others would press these to the bottom of the chart."""
 
 
 @dataclass(kw_only=True)
@@ -74,8 +78,10 @@ class LineChart(StepChart):
         return [*data.raw[start:end:every], *(loss for step, loss in data.held_out if first <= step <= last)]
 
     def value_range(self, values: list[float]) -> tuple[float, float]:
-        """Return a range that single high losses may leave."""
+        """Return a range that single high losses may leave, of many; of few it holds all but those far off."""
         highest = values[max(0, int(len(values) * 0.998) - 1)]
+        if len(values) <= FEW_VALUES and values[-1] <= OUTLIER * highest:
+            highest = values[-1]
         held = [loss for _, loss in self._data.held_out if loss <= values[-1]]
         lowest = values[0] if len(values) > 1 or self.is_log else min(0.0, values[0])
         return lowest, max([highest, *held])

@@ -7,8 +7,10 @@ from pytestqt.qtbot import QtBot
 from diffusionforce.gui.model import language
 from diffusionforce.gui.model.devices import DeviceView
 from diffusionforce.gui.model.language import unbroken
+from diffusionforce.gui.pages.run_tiles import RunTiles
 from diffusionforce.gui.widgets.bars import MemoryBar, ProgressBar
 from diffusionforce.gui.widgets.device_card import DeviceCard
+from diffusionforce.gui.widgets.labels import Elided
 from diffusionforce.gui.widgets.list_item import ITEM_PX, LINE_PX, ListItem
 from diffusionforce.wire import DeviceReading
 
@@ -80,5 +82,22 @@ def test_progress_and_devices_are_spoken_in_the_language_of_the_window(qtbot: Qt
         assert [bar.accessibleName() for bar in card.findChildren(MemoryBar)] == ["Speicher von CPU: 3 % belegt"]
         assert "Spitze 4" in card.accessibleName()
         assert "Peak" not in card.accessibleName()
+    finally:
+        language.use("en")
+
+
+# Symptom: "Verlust auf Zurückgehalte…" and "Prozessor, 1 von 2 Kern…" in a window of 1100 pixels.
+def test_german_names_fit_into_a_narrow_run_page(qtbot: QtBot):
+    language.use("de")
+    try:
+        view = DeviceView(index=0, device="cpu", label="CPU", name="Processor, 1 of 2 cores", total_bytes=235 << 27)
+        view.reading = DeviceReading(device="cpu", memory_bytes=6 << 27)
+        tiles, card = RunTiles(), DeviceCard(view, fallback_total_bytes=1)
+        for widget, width_px in ((tiles, 988), (card, 316)):
+            qtbot.addWidget(widget)
+            widget.resize(width_px, 100)
+            widget.grab()  # Lays it out.
+        names = [tiles.held_out.name, *card.findChildren(Elided)]
+        assert [name.shown() for name in names] == ["Verlust, zurückgehalten", "Prozessor, 1/2 Kerne"]
     finally:
         language.use("en")

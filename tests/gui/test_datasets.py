@@ -222,6 +222,21 @@ def test_pictures_without_a_caption_are_no_captions(page: DatasetsPage, qtbot: Q
     assert bulk.summary.text() == "Changes 0 of 7 captions."
 
 
+def test_the_offer_to_undo_leaves_with_the_next_edit(page: DatasetsPage, qtbot: QtBot, pictures: Path):
+    # What it would undo then is that edit, and not the one that it tells of.
+    open_folder(page, pictures, qtbot)
+    desk, picture = page.desk, pictures / "hills_2.png"
+    desk.apply_captions("Add the trigger word", {picture: f"{TRIGGER}, one"})
+    desk.apply_captions("Add the trigger word", {picture: f"{TRIGGER}, two"})
+    (offer,) = page.toasts.shown
+    desk.write_caption(pictures / "hills_0.png", "typed")
+    assert not page.toasts.shown and offer.isHidden()
+    desk.apply_captions("Add the trigger word", {picture: f"{TRIGGER}, three"})
+    page.toasts.shown[0].act.click()
+    qtbot.waitUntil(lambda: caption_of(picture) == f"{TRIGGER}, two", timeout=WAIT_MS)
+    assert [toast.act.isHidden() for toast in page.toasts.shown] == [True]
+
+
 def test_findings_are_readable_in_full_in_a_small_window(
     page: DatasetsPage, window: Window, qtbot: QtBot, tmp_path: Path
 ):

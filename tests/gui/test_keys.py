@@ -41,6 +41,11 @@ def test_every_shortcut_is_listed(window: Window, qtbot: QtBot):
     assert "Ctrl+," in listed
 
 
+def test_the_gallery_says_how_to_have_a_deleted_file_back():
+    (gallery,) = [group for group in KEY_GROUPS if group.title == "Gallery"]
+    assert "Ctrl+Z" in dict(gallery.keys)
+
+
 def test_f1_shows_the_keys_and_settings_leads_to_them(window: Window, qtbot: QtBot):
     qtbot.keyClick(window, Qt.Key.Key_F1)
     page = window.places.currentWidget()

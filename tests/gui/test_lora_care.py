@@ -92,7 +92,7 @@ def test_a_deleted_file_is_brought_back(window: Window, files: LoraFilesCard, qt
     number, path = len(files.boxes), files.boxes[1].path
     files.boxes[1].actions_by_words["Delete"].trigger()
     qtbot.waitUntil(lambda: len(files.boxes) == number - 1, timeout=WAIT_MS)
-    window.gallery.toasts.act()
+    qtbot.keyClick(window.gallery, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: [box.path for box in files.boxes][1:2] == [path], timeout=WAIT_MS)
     qtbot.wait(50)
     assert path.is_file() and not moved

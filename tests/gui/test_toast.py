@@ -78,3 +78,18 @@ def test_a_message_stays_while_the_keyboard_is_in_it(qtbot: QtBot):
     assert toasts.shown == [message] and message._timer.isActive()
     toasts.act()
     assert done == [1] and not toasts.shown
+
+
+def test_the_way_back_stays_longer_and_behind_other_messages(qtbot: QtBot):
+    # Symptom: the only way to have a deleted file back was gone after eight seconds.
+    page = QWidget()
+    page.resize(600, 500)
+    qtbot.addWidget(page)
+    toasts, done = Toasts(page), []
+    page.show()
+    undo = toasts.say("info", "Deleted", action="Undo", do=lambda: done.append(1))
+    others = [toasts.say("ok", f"Saved {number}") for number in range(3)]
+    assert undo._timer.interval() >= 60_000 > others[0]._timer.interval()
+    assert toasts.shown == [undo, *others[1:]]
+    toasts.act()
+    assert done == [1] and toasts.shown == others[1:]

@@ -89,6 +89,11 @@ class DatasetDesk(QObject):
         return self._steps[-1][1] if self._steps and not self.is_repairing else ""
 
     @property
+    def num_steps(self) -> int:
+        """How many edits and repairs can be undone one after the other."""
+        return len(self._steps)
+
+    @property
     def can_repair(self) -> bool:
         """Whether repairs and edits are taken now."""
         return not self.is_read_only and not self.is_repairing and self.table.is_checked

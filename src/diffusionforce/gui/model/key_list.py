@@ -73,6 +73,7 @@ KEY_GROUPS = (
             ("F11", noted("Whole screen")),
             (", .", noted("A frame of a clip back, or on")),
             ("+ −", noted("Larger and smaller, where two are compared")),
+            ("Ctrl+Z", noted("Undo a change")),
         ),
     ),
     KeyGroup(

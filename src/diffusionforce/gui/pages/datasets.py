@@ -34,7 +34,7 @@ from diffusionforce.gui.thumbnails import Thumbnails
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.layout import add, clear, column, holder, row
 from diffusionforce.gui.widgets.notices import Banner, Empty
-from diffusionforce.gui.widgets.toast import Toasts
+from diffusionforce.gui.widgets.toast import Toast, Toasts
 
 NARROW_PX, CENTRE_PX = 1200, 340
 _EMPTY = (
@@ -59,6 +59,8 @@ class DatasetsPage(Page):
         self.desk = DatasetDesk(self.library, self)
         self.thumbnails = Thumbnails(self)
         self._is_narrow: bool | None = None
+        self._offer: tuple[Toast, int] | None = None
+        """The message that offers to undo the last step, and how many steps there were then."""
         self._is_new = False
         """Whether the dataset was opened, and it is not known yet whether it can be trained on."""
         self.toasts = Toasts(self)
@@ -179,6 +181,7 @@ class DatasetsPage(Page):
         self.list.show_choice(self.desk.choice)
 
     def _on_opened(self) -> None:
+        self._withdraw_offer()
         self._is_new = True
         self.files.reset()
         self.thumbnails.forget()
@@ -240,15 +243,30 @@ class DatasetsPage(Page):
         self.findings.setVisible(self.trigger_panel.isHidden() and self.folders_panel.isHidden())
 
     def _on_captions(self) -> None:
+        if self._offer is not None and self._offer[1] != self.desk.num_steps:
+            self._withdraw_offer()
         self.header.show_undo()
         self.findings.show_desk()
         self.files.take_captions()
 
     def _say(self, tone: str, title: str, text: str, undoable: bool) -> None:
+        if tone != "err":
+            self._withdraw_offer()
         if undoable:
-            self.toasts.say(tone, title, text, action="Undo", do=self.desk.undo)
+            offer = self.toasts.say(tone, title, text, action="Undo", do=self.desk.undo)
+            offer.left.connect(lambda: self._forget_offer(offer))
+            self._offer = offer, self.desk.num_steps
         else:
             self.toasts.say(tone, title, text)
+
+    def _forget_offer(self, offer: Toast) -> None:
+        if self._offer is not None and self._offer[0] is offer:
+            self._offer = None
+
+    def _withdraw_offer(self) -> None:
+        """Let the message go that offers to undo a step: now it would be another step, or of another dataset."""
+        if self._offer is not None:
+            self._offer[0].leave()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Welcome folders, and files by the folder that they lie in."""

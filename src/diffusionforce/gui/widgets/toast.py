@@ -16,7 +16,8 @@ from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
 from diffusionforce.gui.widgets.layout import add, column, row
 
-STAY_MS = 8000
+STAY_MS, UNDO_STAY_MS = 8000, 60_000
+"""Of a message that only tells, and of one that offers the only way back."""
 MAX_SHOWN = 3
 WIDTH_PX, MARGIN_PX = 400, 20
 HEADER_PX = 76
@@ -50,7 +51,7 @@ class Toast(QFrame):
         self.act.setVisible(bool(action))
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(STAY_MS)
+        self._timer.setInterval(UNDO_STAY_MS if do is not None else STAY_MS)
         self._timer.timeout.connect(self._on_time)
         if tone != "err":
             self._timer.start()
@@ -111,8 +112,9 @@ class Toasts(QWidget):
         self._stack.addWidget(toast)
         # By itself it is shown only later, and until then the stack has no room for it and squeezes the others.
         toast.show()
-        shown = self.shown
-        for old in shown[:-MAX_SHOWN]:
+        # Those that only tell make room first.
+        earlier = sorted(self.shown[:-1], key=lambda old: not old.act.isHidden())
+        for old in earlier[: max(0, len(earlier) + 1 - MAX_SHOWN)]:
             old.leave()
         self.show()
         self._place()

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffusionforce.gui.model import setting_fields
+from diffusionforce.gui.model import language, setting_fields
 from diffusionforce.gui.model.profile_texts import fields_by_name, text_of, value_of
-from diffusionforce.gui.model.setting_fields import NotReadableError, plain_number, read
+from diffusionforce.gui.model.setting_fields import NotReadableError, plain_number, read, written
 from diffusionforce.gui.model.setting_words import CHOICES, SECTIONS, UNTOLD, WORDS
 from diffusionforce.job import Profile, builtin_profiles, read_profile
 
@@ -104,3 +104,16 @@ def test_people_find_settings_by_the_words_of_other_programs():
 def test_thousands_may_be_grouped():
     assert read(fields_by_name()["training.steps"], " 2,000 ") == 2000
     assert Profile.model_fields["training"].annotation is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.003, "0,003"), (1.5, "1,5"), (1.125, "1.125"), (32.0, "32"), (1e-10, "1e-10")]
+)
+def test_a_number_is_written_as_in_the_language_and_reads_back(value: float, text: str):
+    field = fields_by_name()["training.learning_rate"]
+    language.use("de")
+    try:
+        assert written(field, value) == text
+        assert read(field, text) == value
+    finally:
+        language.use("en")

@@ -186,7 +186,7 @@ def written(field: SettingField, value: Any) -> str:
             gap = "," if current() == "en" else _NARROW_SPACE
             return f"{value:,}".replace(",", gap) if isinstance(value, int) else str(value)
         case "number":
-            return plain_number(value) if isinstance(value, int | float) else str(value)
+            return _decimal(plain_number(value)) if isinstance(value, int | float) else str(value)
         case "names":
             return ", ".join(value)
         case "numbers":
@@ -227,6 +227,12 @@ def plain_number(number: float) -> str:
     """Return a number without an exponent and without digits that say nothing: 0.0001, 32, 1.5."""
     text = f"{number:.12f}".rstrip("0").rstrip(".") if abs(number) >= 1e-9 or number == 0 else f"{number:g}"
     return text if float(text) == number else repr(number)
+
+
+def _decimal(plain: str) -> str:
+    """Return a number with the decimal sign of the language, where nobody can take that for one between thousands."""
+    told = figures(plain)
+    return plain if _THOUSANDS.fullmatch(told) else told
 
 
 def _whole(text: str) -> int:

@@ -98,6 +98,28 @@ def test_a_deleted_file_is_brought_back(window: Window, files: LoraFilesCard, qt
     assert path.is_file() and not moved
 
 
+def test_a_finished_run_without_files_says_where_they_went(
+    window: Window, files: LoraFilesCard, qtbot: QtBot, moved: list[str]
+):
+    # Symptom: of a run that had ended long ago it said that its first file is written at the next save.
+    for number in range(len(files.boxes), 0, -1):
+        files.boxes[0].actions_by_words["Delete"].trigger()
+        qtbot.waitUntil(lambda number=number: len(files.boxes) == number - 1, timeout=WAIT_MS)
+    told = " ".join(label.text() for label in files.findChildren(Label))
+    assert "no LoRA files any more" in told and "trash of the system" in told and "None yet" not in told
+
+
+def test_a_run_that_ended_early_says_that_it_wrote_no_file(window: Window, qtbot: QtBot, tmp_path: Path):
+    window.open_run(recorded.run_folder(tmp_path / "run", end="failed", upto=3).root)
+    window.go("gallery")
+    files = window.gallery.files
+
+    def told() -> str:
+        return " ".join(label.text() for label in files.findChildren(Label))
+
+    qtbot.waitUntil(lambda: "ended before a file was written" in told(), timeout=WAIT_MS)
+
+
 def test_the_newest_file_of_a_run_that_goes_on_stays(
     window: Window, files: LoraFilesCard, qtbot: QtBot, moved: list[str]
 ):

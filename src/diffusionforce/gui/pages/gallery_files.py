@@ -207,8 +207,7 @@ class LoraFilesCard(Card):
             self.boxes.append(box)
             self._list.addWidget(box)
         if not files:
-            text = "None yet. The first file is written at the next save, or when you stop."
-            self._list.addWidget(Label(text, "body2", wrap=True))
+            self._list.addWidget(Label(_none_words(model), "body2", wrap=True))
         elif model.outcome is not None and not is_pocket:
             self.desk.describe(paths[files[0]])
 
@@ -261,6 +260,15 @@ class LoraFilesCard(Card):
         if box is not None:
             box.copy.allow(True)
             box.say("err", f"{error.sentence} {error.hint}".strip())
+
+
+def _none_words(model: RunModel) -> str:
+    """Return why a run has no file."""
+    if model.outcome is None:
+        return "None yet. The first file is written at the next save, or when you stop."
+    if not model.saved:
+        return "This run ended before a file was written."
+    return "This run has no LoRA files any more. What you delete goes to the trash of the system."
 
 
 def best_step(model: RunModel, files: tuple[SavedLora, ...]) -> int | None:

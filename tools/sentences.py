@@ -205,6 +205,8 @@ PUT_TOGETHER = tuple(
     up
     Preparing
     Previews
+    It is brought once, in the version that was tested.
+    It trains the real models.
     Activations
     Weights
     Paging

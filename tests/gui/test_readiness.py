@@ -40,14 +40,14 @@ def test_an_engine_that_is_not_here_is_said_and_can_be_installed_from_here(
     page: RunPlanPage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     assert page.plan.readiness.lack == "engine"
-    assert "Musubi Tuner 0.3.4 is not installed" in banner(page).title.text()
+    assert "Musubi Tuner 0.3.4 is not installed" in banner(page).accessibleName()
     assert not page.start.isEnabled()
     nowhere = ("diffusionforce.engines.musubi.command", ["install", f"--from={tmp_path / 'nowhere.zip'}"])
     monkeypatch.setattr(ReadinessView, "remedy", lambda view: nowhere)
     press(page, "Install the engine")
     assert banner(page).text.text() == "Starting"
     qtbot.waitUntil(lambda: not page.plan.readiness.doing, timeout=WAIT_MS)
-    assert "nowhere.zip" in banner(page).title.text()
+    assert "nowhere.zip" in banner(page).accessibleName()
     press(page, "Install the engine")  # It can be tried again, and given up.
     page.readiness.close()
 
@@ -72,7 +72,7 @@ def test_a_plan_that_comes_into_sight_behind_a_run_looks_again(
     assert page.isVisible()
     qtbot.waitUntil(lambda: not page.plan.readiness.is_checking, timeout=WAIT_MS)
     assert page.plan.readiness.lack == "engine"
-    assert "Musubi Tuner 0.3.4 is not installed" in banner(page).title.text()
+    assert "Musubi Tuner 0.3.4 is not installed" in banner(page).accessibleName()
     qtbot.waitUntil(lambda: page.plan.memory.current is not None, timeout=WAIT_MS)
 
 

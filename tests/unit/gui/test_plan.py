@@ -9,7 +9,7 @@ from diffusionforce.datasets import read_folder
 from diffusionforce.errors import DatasetError
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
-from diffusionforce.gui.model.plan_checks import checks, standing
+from diffusionforce.gui.model.plan_checks import NO_CARD, checks, standing
 from diffusionforce.gui.model.plan_notices import memory_refusal, notices
 from diffusionforce.gui.model.plan_words import about_trigger, facts, facts_of_run, short_facts, what_will_happen
 from diffusionforce.gui.model.readiness import CHECKING, of_answer
@@ -152,7 +152,10 @@ def test_that_there_is_no_card_for_a_real_model_is_said_before_what_else_it_lack
     ]
     assert any(check.text == "Files of the model are looked for once the engine is here" for check in checks(klein))
     assert standing(klein).reason == "No NVIDIA card was found. This model needs one."
-    assert notices(klein)[0].text.startswith("No NVIDIA card was found: this model needs one. It trains")
+    notice = notices(klein)[0]
+    assert notice.title == f"{NO_CARD}: this model needs one"
+    assert notice.text.startswith("The engine is not installed. It trains the real models.")
+    assert notice.bring == "Install the engine"
     klein.readiness = of_answer(Readiness(lack="card", sentence="It cannot be trained without a graphics card."))
     assert [check.text for check in checks(klein) if check.tone == "err"] == ["There is no graphics card"]
     klein.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))

@@ -44,8 +44,11 @@ def notices(plan: Plan) -> list[PlanNotice]:
     if refusal is not None and refusal is plan.readiness.problem:
         view = plan.readiness
         command = "" if view.doing else view.copyable
-        text = view.doing or _with_card(plan, refusal.hint)
-        found.append(PlanNotice(tone="warn", title=refusal.sentence, text=text, bring=view.button, command=command))
+        title, text = refusal.sentence, refusal.hint
+        if plan.lacks_card:
+            title, text = "No NVIDIA card was found: this model needs one", f"{title} {text}".strip()
+        text = view.doing or text
+        found.append(PlanNotice(tone="warn", title=title, text=text, bring=view.button, command=command))
     elif refusal is not None:
         found.append(PlanNotice(tone="err", title=refusal.sentence, text=refusal.hint))
     elif problem is not None:
@@ -54,11 +57,6 @@ def notices(plan: Plan) -> list[PlanNotice]:
         title, text = memory_refusal(forecast)
         found.append(PlanNotice(tone="err", title=title, text=text, changes=forecast.changes[:MOST_CHANGES]))
     return found
-
-
-def _with_card(plan: Plan, text: str) -> str:
-    """Return a text, behind what speaks against bringing anything."""
-    return f"No NVIDIA card was found: this model needs one. {text}".strip() if plan.lacks_card else text
 
 
 def memory_refusal(forecast: Forecast) -> tuple[str, str]:

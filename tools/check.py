@@ -7,6 +7,7 @@ time; the few that fail beside others run again alone, and count as failed only 
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +23,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run every check of the project.")
     parser.add_argument("--fast", action="store_true", help="leave out the tests that are marked slow")
     options = parser.parse_args()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts what goes into the background so, and tests that press Ctrl-C would wait for nothing.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     environment = check_environment()
     failed = [title for title, command in checks(fast=options.fast) if not passes(title, command, environment)]
     if failed == ["tests"] and passes("tests that failed, alone", again(), environment):

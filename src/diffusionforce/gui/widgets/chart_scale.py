@@ -73,7 +73,7 @@ class ValueAxis:
     def words(self, value: float) -> str:
         """Return a tick as it is written at the axis: with the decimals that tell it from the others."""
         if self.is_log:
-            return f"{value:.0e}" if value < TINY else f"{value:.{max(0, _places_of(value))}f}"
+            return f"{value:.1e}".replace(".0e", "e") if value < TINY else f"{value:.{max(0, _places_of(value))}f}"
         return f"{value:.{decimals(self.ticks[1] - self.ticks[0])}f}"
 
 

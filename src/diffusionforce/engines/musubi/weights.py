@@ -25,7 +25,8 @@ _COMFY_FOLDERS = ("ComfyUI/models", "Documents/ComfyUI/models", "ComfyUI_windows
 """Relative to the home folder."""
 _UNTELLING_NAMES = {"ae.safetensors", "diffusion_pytorch_model.safetensors", "model.safetensors", "pytorch_model.pt"}
 """Names that many models use for different files."""
-
+_TOLD_BY_FOLDER = {"diffusion_pytorch_model.safetensors", "pytorch_model.pt"}
+"""Those of them whose files may look alike from inside, or cannot be looked into."""
 _WEIGHTS = (".safetensors", ".pth", ".pt")
 _UNFINISHED = (".crdownload", ".part", ".partial", ".incomplete", ".opdownload")
 """What programs add to the name of a file while they download it."""
@@ -155,7 +156,8 @@ def _locate(
         found = _checked(file, path, family)
         if found.problem is None:
             return found
-        is_meant = path.is_relative_to(models_dir()) or not (file.is_split or path.name in _UNTELLING_NAMES)
+        tells_nothing = file.is_split or path.name in _UNTELLING_NAMES
+        is_meant = path.is_relative_to(models_dir()) or _is_of(file, path) or not tells_nothing
         first_problem = first_problem or (found if is_meant else None)
     return first_problem or _unfinished(file, shelf) or Located(file=file)
 
@@ -185,7 +187,7 @@ def _candidates(file: WeightFile, shelf: Shelf) -> Iterator[Path]:
         yield own
     for name in (file.name, *file.other_names):
         for path in shelf.named(name):
-            if file.signature is not None or name not in _UNTELLING_NAMES or _is_of(file, path):
+            if name not in _TOLD_BY_FOLDER or _is_of(file, path):
                 yield path
 
 

@@ -32,14 +32,13 @@ def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision
         WeightsError: It is missing, incomplete, another model's, or in a format that the engine does not load.
     """
     if file.is_folder:
-        _require_folder(path)
+        _require_folder(file, path, family=family)
         return "unknown"
     if is_pickle(path):
         require_pickle(path)
         return "unknown"
     header = read_header(path)
-    if file.signature is not None:
-        _require_signature(file, file.signature, header, family=family)
+    _require_signature(file, header, family=family)
     if file.role in DIT_ROLES:
         _require_loadable(header, family=family)
     return header.precision
@@ -85,7 +84,10 @@ def _is_banned(name: str, prefix: str, signature: Signature) -> bool:
     return name.startswith(tuple(prefix + part for part in signature.absent)) if signature.absent else False
 
 
-def _require_signature(file: WeightFile, signature: Signature, header: Header, *, family: Family) -> None:
+def _require_signature(file: WeightFile, header: Header, *, family: Family) -> None:
+    signature = file.signature
+    if signature is None:
+        return
     prefix = _prefix_of(signature, header.tensors)
     if prefix is None:
         other = recognised(header)
@@ -121,16 +123,17 @@ def _require_loadable(header: Header, *, family: Family) -> None:
         )
 
 
-def _require_folder(path: Path) -> None:
+def _require_folder(file: WeightFile, path: Path, *, family: Family) -> None:
     if not path.is_dir():
         raise WeightsError(f"{shortened(path)} is not a folder.", hint="The engine wants the whole folder here.")
     if not (path / "config.json").is_file():
         raise WeightsError(f"{shortened(path)} has no config.json, so it is no folder of a model.")
-    files = sorted(path.glob("*.safetensors"))
-    if not files and not any(is_pickle(child) for child in path.iterdir()):
+    headers = [read_header(part) for part in sorted(path.glob("*.safetensors"))]
+    if headers:
+        tensors = {name: tensor for header in headers for name, tensor in header.tensors.items()}
+        _require_signature(file, Header(path=path, tensors=tensors, metadata={}), family=family)
+    elif not any(is_pickle(child) for child in path.iterdir()):
         raise WeightsError(f"{shortened(path)} has no weights in it.")
-    for file in files:
-        read_header(file)
 
 
 def _all_signatures() -> Iterator[Signature]:

@@ -15,10 +15,14 @@ from torch import nn
 
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.families import FAMILIES, Family
+from diffusionforce.engines.musubi.headers import Tensor
 from diffusionforce.engines.musubi.lora_comfy import write_for_comfy
 from diffusionforce.engines.musubi.lora_files import describe_lora
+from diffusionforce.engines.musubi.side_models import SIDE_MODELS
 from diffusionforce.engines.musubi.subjects import TRACED
+from diffusionforce.engines.musubi.traced.autoencoders import AUTOENCODERS
 from diffusionforce.engines.musubi.traced.parts import Use
+from diffusionforce.engines.musubi.weights_check import matches
 from diffusionforce.errors import EngineError
 
 ALIKE = {
@@ -67,6 +71,20 @@ def test_blocks_shapes_and_lora_layers(name: str, monkeypatch: pytest.MonkeyPatc
     assert named == family.lora_modules()
     for other in ALIKE.get(name, ()):
         assert FAMILIES[other].lora_modules() == family.lora_modules()
+
+
+@needs_engine
+@pytest.mark.parametrize("name", FAMILIES)
+def test_autoencoders_are_recognised(name: str):
+    file = FAMILIES[name].file("vae")
+    assert file is not None and file.signature is not None
+    try:
+        with torch.device("meta"):
+            model = AUTOENCODERS[SIDE_MODELS[name].autoencoder].make(open_engine())
+    except EngineError as error:
+        pytest.skip(f"a library of the engine is missing: {error}")
+    tensors = {key: Tensor(dtype="F32", shape=tuple(value.shape)) for key, value in model.state_dict().items()}
+    assert matches(file.signature, tensors)
 
 
 @needs_engine

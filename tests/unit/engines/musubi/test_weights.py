@@ -96,13 +96,17 @@ def test_a_name_that_many_models_use_is_recognised_by_its_header(own_home: Path)
     assert found(KLEIN, "vae").path == right
 
 
-def test_a_name_that_tells_nothing_is_not_taken_without_a_header_that_does(own_home: Path):
-    hunyuan = FAMILIES["hunyuan-video-1.5"]
-    write_weights(own_home / "ComfyUI/models/vae/diffusion_pytorch_model.safetensors", {"a": (2, 2)})
-    assert found(hunyuan, "vae").path is None
-    cache = own_home / ".cache/huggingface/hub/models--tencent--HunyuanVideo-1.5/snapshots/0/vae"
-    path = write_weights(cache / "diffusion_pytorch_model.safetensors", {"a": (2, 2)})
-    assert found(hunyuan, "vae").path == path
+def test_a_name_that_tells_nothing_is_taken_from_its_publishers_folder_only(own_home: Path):
+    """Both transformers of HunyuanVideo 1.5 bear this name and this header: the other one was trained silently."""
+    hunyuan, other = FAMILIES["hunyuan-video-1.5"], FAMILIES["hunyuan-video-1.5-i2v"]
+    write_like(own_home / "ComfyUI/models/unet/diffusion_pytorch_model.safetensors", needed(hunyuan).signature)
+    cache = own_home / ".cache/huggingface/hub/models--tencent--HunyuanVideo-1.5/snapshots/0"
+    path = write_like(cache / needed(other).path, needed(other).signature)
+    assert found(other).path == path
+    assert found(hunyuan).path is None
+    path = write_weights(cache / needed(hunyuan, "vae").path, {"a": (2, 2)})
+    located = found(hunyuan, "vae")
+    assert located.path == path and located.problem is not None
 
 
 def test_split_files_are_found_by_their_first(own_home: Path):

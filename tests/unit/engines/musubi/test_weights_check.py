@@ -34,7 +34,7 @@ def refusal(path: Path, family: Family = KLEIN, role: str = "dit") -> str:
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
 def test_a_file_with_the_right_header_passes(tmp_path: Path, family: Family):
     for file in family.files:
-        if file.signature is not None:
+        if file.signature is not None and not file.is_folder:
             dtype = "F8_E4M3" if family.eight_bit == "already" else "BF16"
             path = write_like(tmp_path / f"{file.role}.safetensors", file.signature, dtype=dtype)
             assert check_file(file, path, family=family) == ("fp8" if dtype == "F8_E4M3" else "bf16")
@@ -153,5 +153,49 @@ def test_a_folder_of_a_model(tmp_path: Path):
     assert "has no config.json" in refusal(folder, kandinsky, role)
     (folder / "config.json").write_text("{}")
     assert "has no weights in it" in refusal(folder, kandinsky, role)
+    clip, qwen = needed(kandinsky, "text_encoder_clip").signature, needed(kandinsky, role).signature
+    assert clip is not None and qwen is not None
+    write_like(folder / "model.safetensors", clip)
+    assert "it is CLIP-L text encoder" in refusal(folder, kandinsky, role)  # Two folders, swapped.
     write_weights(folder / "model.safetensors", {"a": (4, 4)})
+    write_like(folder / "more.safetensors", qwen, prefix="model.")
     assert check(folder, kandinsky, role) == "unknown"
+
+
+_WRONG = {
+    # ComfyUI's text encoder for Wan, which the engine refused after all pictures had been prepared.
+    ("wan2.1-t2v-14b", "t5"): {
+        "encoder.block.23.layer.1.DenseReluDense.wo.weight": (4096, 10240),
+        "encoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight": (32, 64),
+    },
+    # ComfyUI's clip_vision_h.
+    ("wan2.1-i2v-14b", "clip"): {"vision_model.encoder.layers.31.mlp.fc1.weight": (5120, 1280)},
+    # The autoencoder of FLUX.1 in the layout of diffusers.
+    ("flux1-kontext", "vae"): {
+        "encoder.conv_in.weight": (128, 3, 3, 3),
+        "encoder.conv_out.weight": (32, 512, 3, 3),
+        "encoder.mid_block.attentions.0.to_q.weight": (512, 512),
+    },
+    # ComfyUI's autoencoder of HunyuanVideo.
+    ("framepack", "vae"): {
+        "decoder.conv_in.conv.weight": (512, 16, 3, 3, 3),
+        "encoder.mid.attn_1.q.weight": (512, 512, 1, 1, 1),
+    },
+}
+"""What is published under names that are easily mistaken, by family and role."""
+
+
+@pytest.mark.parametrize(("name", "role"), [*_WRONG, ("flux1-kontext", "text_encoder1")])
+def test_what_other_programs_have_for_the_same_model_is_refused(tmp_path: Path, name: str, role: str):
+    tensors = _WRONG.get((name, role), _WRONG["wan2.1-t2v-14b", "t5"])
+    path = write_weights(tmp_path / "x.safetensors", tensors)
+    assert f"is not the {needed(FAMILIES[name], role).title} of" in refusal(path, FAMILIES[name], role)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+def test_a_transformer_is_no_autoencoder(tmp_path: Path, family: Family):
+    """Of nine models any file passed for the autoencoder, and the engine ended with a traceback."""
+    signature = needed(family).signature
+    assert signature is not None
+    path = write_like(tmp_path / "x.safetensors", signature)
+    assert f"it is {signature.title}." in refusal(path, family, "vae")

@@ -35,7 +35,7 @@ _SIGNATURE = Signature(
 )
 _AUTOENCODER = Signature(
     title="FLUX.1 autoencoder",
-    tensors={"encoder.conv_in.weight": (128, 3, 3, 3), "encoder.conv_out.weight": (32, 512, 3, 3)},
+    tensors={"encoder.mid.attn_1.q.weight": (512, 512, 1, 1), "encoder.conv_out.weight": (32, 512, 3, 3)},
     absent=("encoder.quant_conv.",),
     prefixes=("",),
 )

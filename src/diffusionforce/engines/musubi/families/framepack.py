@@ -10,6 +10,7 @@ from diffusionforce.engines.musubi.families.record import (
     WeightFile,
 )
 from diffusionforce.engines.musubi.families.shared import (
+    HUNYUAN_AUTOENCODER_SIGNATURE,
     HUNYUAN_CLIP,
     HUNYUAN_LLM,
     PICTURES,
@@ -78,7 +79,7 @@ FAMILIES = (
                 path="vae/diffusion_pytorch_model.safetensors",
                 gib=0.92,
                 uses=PICTURES,
-                signature=None,
+                signature=HUNYUAN_AUTOENCODER_SIGNATURE,
                 licence=TENCENT,
             ),
             HUNYUAN_LLM,

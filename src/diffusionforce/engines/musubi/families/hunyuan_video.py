@@ -9,7 +9,14 @@ from diffusionforce.engines.musubi.families.record import (
     Trainer,
     WeightFile,
 )
-from diffusionforce.engines.musubi.families.shared import HUNYUAN_CLIP, HUNYUAN_LLM, PICTURES, TENCENT, TRAINING
+from diffusionforce.engines.musubi.families.shared import (
+    HUNYUAN_AUTOENCODER_SIGNATURE,
+    HUNYUAN_CLIP,
+    HUNYUAN_LLM,
+    PICTURES,
+    TENCENT,
+    TRAINING,
+)
 
 _REPOSITORY = "tencent/HunyuanVideo"
 _DOUBLE_LEAVES = tuple(
@@ -69,7 +76,7 @@ FAMILIES = (
                 path="hunyuan-video-t2v-720p/vae/pytorch_model.pt",
                 gib=0.92,
                 uses=PICTURES,
-                signature=None,
+                signature=HUNYUAN_AUTOENCODER_SIGNATURE,
                 licence=TENCENT,
             ),
             HUNYUAN_LLM,

@@ -50,7 +50,14 @@ _VAE = WeightFile(
     path="vae/diffusion_pytorch_model.safetensors",
     gib=4.6,
     uses=PICTURES,
-    signature=None,
+    signature=Signature(
+        title="HunyuanVideo 1.5 autoencoder",
+        tensors={
+            "decoder.conv_in.conv.weight": (1024, 32, 3, 3, 3),
+            "encoder.mid.attn_1.q.weight": (1024, 1024, 1, 1, 1),
+        },
+        prefixes=NO_PREFIX,
+    ),
     licence=TENCENT,
 )
 _TEXT_ENCODER = WeightFile(

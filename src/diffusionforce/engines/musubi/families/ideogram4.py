@@ -11,6 +11,7 @@ from diffusionforce.engines.musubi.families.record import (
 )
 from diffusionforce.engines.musubi.families.shared import (
     CAPTIONS,
+    FLUX2_AUTOENCODER_IN_ANY_LAYOUT,
     PICTURES,
     QWEN3_VL_8B,
     SAMPLES,
@@ -61,7 +62,7 @@ FAMILIES = (
                 path="vae/flux2-vae.safetensors",
                 gib=0.31,
                 uses=PICTURES,
-                signature=None,
+                signature=FLUX2_AUTOENCODER_IN_ANY_LAYOUT,
                 licence=_LICENCE,
             ),
             WeightFile(

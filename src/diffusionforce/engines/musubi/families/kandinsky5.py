@@ -9,7 +9,15 @@ from diffusionforce.engines.musubi.families.record import (
     Trainer,
     WeightFile,
 )
-from diffusionforce.engines.musubi.families.shared import CAPTIONS, PICTURES, TENCENT, TRAINING
+from diffusionforce.engines.musubi.families.shared import (
+    CAPTIONS,
+    CLIP_L,
+    HUNYUAN_AUTOENCODER_SIGNATURE,
+    PICTURES,
+    QWEN2_5_VL_7B,
+    TENCENT,
+    TRAINING,
+)
 
 _TRAINER = Trainer(
     train="kandinsky5_train_network",
@@ -34,7 +42,7 @@ _SHARED_FILES = (
         path="vae/diffusion_pytorch_model.safetensors",
         gib=0.92,
         uses=PICTURES,
-        signature=None,
+        signature=HUNYUAN_AUTOENCODER_SIGNATURE,
         licence=TENCENT,
     ),
     WeightFile(
@@ -44,7 +52,7 @@ _SHARED_FILES = (
         path="*",
         gib=15.5,
         uses=CAPTIONS,
-        signature=None,
+        signature=QWEN2_5_VL_7B,
         licence="Apache-2.0",
         is_folder=True,
     ),
@@ -55,7 +63,7 @@ _SHARED_FILES = (
         path="*",
         gib=1.6,
         uses=CAPTIONS,
-        signature=None,
+        signature=CLIP_L,
         is_folder=True,
     ),
 )

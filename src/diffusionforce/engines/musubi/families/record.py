@@ -74,7 +74,7 @@ class WeightFile:
         path: Its path there; of split files the pattern that all of them match; of a folder `*`.
         gib: Rough size in units of 2^30 bytes.
         uses: What it is read for.
-        signature: How it is recognised; None for a format whose header tells nothing.
+        signature: How it is recognised, of a folder by all its files together; None takes any file.
         other_names: File names under which others publish the same weights.
         licence: Its terms, as their publisher calls them.
         gated: Whether the terms have to be accepted on the repository's page before it can be downloaded.

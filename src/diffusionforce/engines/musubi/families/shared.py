@@ -43,7 +43,15 @@ LLAVA_LLAMA3 = Signature(
 )
 CLIP_L = Signature(title="CLIP-L text encoder", tensors={"text_model.encoder.layers.11.mlp.fc1.weight": (3072, 768)})
 T5_XXL = Signature(
-    title="T5-XXL text encoder", tensors={"encoder.block.23.layer.1.DenseReluDense.wo.weight": (4096, 10240)}
+    title="T5-XXL text encoder",
+    tensors={"encoder.block.23.layer.1.DenseReluDense.wo.weight": (4096, 10240)},
+    # UMT5, as ComfyUI has it for Wan, has these in every block.
+    absent=("encoder.block.1.layer.0.SelfAttention.relative_attention_bias.",),
+)
+UMT5_XXL = Signature(
+    title="UMT5 XXL text encoder",
+    tensors={"token_embedding.weight": (256384, 4096), "blocks.23.ffn.fc2.weight": (4096, 10240)},
+    prefixes=("", "encoder."),
 )
 BYT5 = Signature(title="ByT5 glyph encoder", tensors={"block.11.layer.1.DenseReluDense.wo.weight": (1472, 3584)})
 SIGLIP = Signature(title="SigLIP image encoder", tensors={"encoder.layers.26.mlp.fc1.weight": (4304, 1152)})
@@ -53,6 +61,22 @@ FLUX2_AUTOENCODER_SIGNATURE = Signature(
     prefixes=("",),
 )
 
+FLUX2_AUTOENCODER_IN_ANY_LAYOUT = Signature(
+    title="FLUX.2 autoencoder", tensors={"quant_conv.weight": (64, 64, 1, 1)}, prefixes=("", "encoder.")
+)
+QWEN_IMAGE_AUTOENCODER_SIGNATURE = Signature(
+    # In ComfyUI's layout the layer is called middle.1, in that of diffusers mid_block.attentions.0.
+    title="Qwen-Image or Wan 2.1 autoencoder",
+    tensors={"to_qkv.weight": (1152, 384, 1, 1)},
+)
+HUNYUAN_AUTOENCODER_SIGNATURE = Signature(
+    title="HunyuanVideo autoencoder",
+    tensors={
+        "decoder.conv_in.conv.weight": (512, 16, 3, 3, 3),
+        "encoder.mid_block.attentions.0.to_q.weight": (512, 512),
+    },
+    prefixes=("", "vae."),
+)
 WAN_AUTOENCODER_SIGNATURE = Signature(
     # The engine would load any file here, and leave out what it does not find.
     title="Wan 2.1 autoencoder",
@@ -67,7 +91,7 @@ T5_UMT5 = WeightFile(
     path="models_t5_umt5-xxl-enc-bf16.pth",
     gib=10.6,
     uses=CAPTIONS,
-    signature=None,
+    signature=UMT5_XXL,
     licence=APACHE,
 )
 WAN_AUTOENCODER = WeightFile(
@@ -99,7 +123,7 @@ QWEN_IMAGE_AUTOENCODER = WeightFile(
     path="split_files/vae/qwen_image_vae.safetensors",
     gib=0.24,
     uses=PICTURES,
-    signature=None,
+    signature=QWEN_IMAGE_AUTOENCODER_SIGNATURE,
     licence=APACHE,
 )
 QWEN2_5_VL = WeightFile(

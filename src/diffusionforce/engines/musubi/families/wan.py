@@ -95,7 +95,14 @@ _CLIP = WeightFile(
     path="models_clip_open-clip-xlm-roberta-large-vit-huge-14.pth",
     gib=4.4,
     uses=PICTURES,
-    signature=None,
+    signature=Signature(
+        title="CLIP image encoder of Wan 2.1",
+        tensors={
+            "visual.transformer.31.mlp.2.weight": (1280, 5120),
+            "textual.token_embedding.weight": (250002, 1024),
+        },
+        prefixes=("",),
+    ),
     licence=APACHE,
 )
 _BLOCKS_14B = (Blocks(name="blocks", count=40, million_parameters=351.4, lora_leaves=_LEAVES),)

@@ -65,7 +65,11 @@ FAMILIES = (
                 path="vae/diffusion_pytorch_model.safetensors",
                 gib=0.16,
                 uses=PICTURES,
-                signature=None,
+                signature=Signature(
+                    title="Z-Image autoencoder",
+                    tensors={"encoder.conv_in.weight": (128, 3, 3, 3), "decoder.conv_in.weight": (512, 16, 3, 3)},
+                    prefixes=NO_PREFIX,
+                ),
                 licence=APACHE,
             ),
             WeightFile(

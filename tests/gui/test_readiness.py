@@ -1,11 +1,13 @@
 """What a real model lacks, looked for by a real child process, and brought by another."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
+from tests.support import rigs
 
 from diffusionforce.gui.model.readiness import ReadinessView
 from diffusionforce.gui.pages.run_plan import RunPlanPage
@@ -50,6 +52,23 @@ def test_an_engine_that_is_not_here_is_said_and_can_be_installed_from_here(
     assert "nowhere.zip" in banner(page).accessibleName()
     press(page, "Install the engine")  # It can be tried again, and given up.
     page.readiness.close()
+
+
+def test_without_a_card_the_first_deed_is_what_trains_here(page: RunPlanPage, qtbot: QtBot):
+    # Symptom: somebody without a card was led to install the engine, after which nothing could be trained either.
+    page.show_machine(replace(rigs.report(), cards=()))
+    page.choose_dataset("demo:loranne")
+    qtbot.waitUntil(lambda: page.plan.readiness.lack == "engine" and not page.plan.is_checking, timeout=WAIT_MS)
+    buttons = [one for one in banner(page).findChildren(QPushButton) if one.isVisible()]
+    assert [(one.accessibleName(), one.property("kind")) for one in buttons] == [
+        ("Use the pocket demo", "primary"),
+        ("Install the engine", ""),
+    ]
+    assert not page.forecast._retry.isVisible()  # It could not help before the engine is here.
+    press(page, "Use the pocket demo")
+    qtbot.waitUntil(lambda: not page.plan.is_checking, timeout=WAIT_MS)
+    assert page.plan.profile_name == "pocket-demo" and page.plan.dataset_choice == "demo:loranne"
+    assert page.start.isEnabled()
 
 
 def test_the_pocket_model_takes_the_place_of_a_model_that_lacks_something(page: RunPlanPage, qtbot: QtBot):

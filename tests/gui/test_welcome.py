@@ -1,13 +1,16 @@
 """The first steps in the real window, from the look at the rig to the trained demo."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
+from tests.support import rigs
 
 from diffusionforce.gui.app import first_place
 from diffusionforce.gui.model import first_run
@@ -114,6 +117,7 @@ def test_a_model_whose_engine_is_not_here_says_so_and_brings_it(
     monkeypatch.delenv("DIFFUSIONFORCE_ENGINE", raising=False)
     page.open(2)
     qtbot.waitUntil(lambda: bool(page.model._items), timeout=WAIT_MS)
+    monkeypatch.setattr(page.model, "_watch", SimpleNamespace(report=rigs.report()))
     page.model.choose("klein-9b-1024")
     qtbot.waitUntil(lambda: page.model.readiness.view.lack == "engine", timeout=WAIT_MS)
     (banner,) = page.model.findChildren(Banner)
@@ -122,6 +126,16 @@ def test_a_model_whose_engine_is_not_here_says_so_and_brings_it(
     assert button.accessibleName() == "Install the engine"
     assert page.model.strip.isHidden()
     page.model.choose("pocket-demo")
+    assert not page.model.findChildren(Banner)
+    # Without a card for it, what trains here comes first.
+    monkeypatch.setattr(page.model, "_watch", SimpleNamespace(report=replace(rigs.report(), cards=())))
+    page.model.choose("klein-9b-1024")
+    qtbot.waitUntil(lambda: page.model.readiness.view.lack == "engine", timeout=WAIT_MS)
+    (banner,) = page.model.findChildren(Banner)
+    use, install = banner.findChildren(QPushButton)
+    assert (use.accessibleName(), install.accessibleName()) == ("Use the pocket demo", "Install the engine")
+    click(qtbot, use)
+    assert page.model.name == "pocket-demo"
     assert not page.model.findChildren(Banner) and not page.model.strip.isHidden()
 
 

@@ -154,10 +154,15 @@ def test_that_there_is_no_card_for_a_real_model_is_said_before_what_else_it_lack
     assert standing(klein).reason == "No NVIDIA card was found. This model needs one."
     notice = notices(klein)[0]
     assert notice.title == f"{NO_CARD}: this model needs one"
-    assert notice.text.startswith("The engine is not installed. It trains the real models.")
-    assert notice.bring == "Install the engine"
+    assert notice.text.startswith("The pocket demo trains on the processor, with your own pictures if you like.")
+    assert "The engine is not installed. It trains and forecasts the real models." in notice.text
+    assert (notice.bring, notice.profile) == ("Install the engine", "pocket-demo")
+    klein.has_no_card = False
+    assert (notices(klein)[0].title, notices(klein)[0].profile) == ("The engine is not installed.", "")
+    klein.has_no_card = True
     klein.readiness = of_answer(Readiness(lack="card", sentence="It cannot be trained without a graphics card."))
     assert [check.text for check in checks(klein) if check.tone == "err"] == ["There is no graphics card"]
+    assert notices(klein)[0].profile == "pocket-demo"
     klein.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))
     assert not any("card" in check.text for check in checks(klein))
 

@@ -200,7 +200,8 @@ class Plan:
     @property
     def holds_up_forecast(self) -> bool:
         """Whether something that is told of keeps a forecast from being made, and not that something is not chosen."""
-        return self.needs_environment or self.profile_problem is not None or self.dataset_problem is not None
+        is_refused = self.profile_problem is not None or self.dataset_problem is not None
+        return self.needs_environment or is_refused or (self.needs_engine and self.readiness.lack == "engine")
 
     def job(self) -> Job:
         """Return the job for the trainer. Call only when nothing is in the way."""

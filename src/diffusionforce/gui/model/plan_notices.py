@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 
+from diffusionforce.errors import UserError
+from diffusionforce.gui.model.first_run import DEMO
 from diffusionforce.gui.model.plan import Plan
+from diffusionforce.gui.model.readiness import ReadinessView
 from diffusionforce.wire import JobChange
 from diffusionforce.wire.forecast import Forecast
 
 MOST_CHANGES = 2
 """Of other settings that would fit, each with a button."""
+WHAT_TRAINS = "The pocket demo trains on the processor, with your own pictures if you like."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +24,7 @@ class PlanNotice:
         text: What it means, or how far what is done about it has come.
         bring: What the button says that brings what is lacking; empty where there is none.
         command: A command to copy that does.
+        profile: A profile that can be trained as things are; empty where none is offered.
         changes: Other settings that would do, each with a button.
         leads_to: The place of the window where it is put right; empty where there is none.
     """
@@ -29,6 +34,7 @@ class PlanNotice:
     text: str
     bring: str = ""
     command: str = ""
+    profile: str = ""
     changes: tuple[JobChange, ...] = ()
     leads_to: str = ""
 
@@ -42,13 +48,7 @@ def notices(plan: Plan) -> list[PlanNotice]:
         text = "Training needs PyTorch and some libraries. What is missing is brought once."
         found.append(PlanNotice(tone="info", title=title, text=text, leads_to="environment"))
     if refusal is not None and refusal is plan.readiness.problem:
-        view = plan.readiness
-        command = "" if view.doing else view.copyable
-        title, text = refusal.sentence, refusal.hint
-        if plan.lacks_card:
-            title, text = "No NVIDIA card was found: this model needs one", f"{title} {text}".strip()
-        text = view.doing or text
-        found.append(PlanNotice(tone="warn", title=title, text=text, bring=view.button, command=command))
+        found.append(lack_notice(plan.readiness, refusal, has_no_card=plan.has_no_card))
     elif refusal is not None:
         found.append(PlanNotice(tone="err", title=refusal.sentence, text=refusal.hint))
     elif problem is not None:
@@ -57,6 +57,24 @@ def notices(plan: Plan) -> list[PlanNotice]:
         title, text = memory_refusal(forecast)
         found.append(PlanNotice(tone="err", title=title, text=text, changes=forecast.changes[:MOST_CHANGES]))
     return found
+
+
+def lack_notice(view: ReadinessView, problem: UserError, *, has_no_card: bool, tone: str = "warn") -> PlanNotice:
+    """Return the banner that says what a real model lacks.
+
+    Without a card nothing that can be brought makes the model train, so what does train here comes first.
+    """
+    title, text = problem.sentence, problem.hint
+    if has_no_card and view.lack != "card":
+        title, text = "No NVIDIA card was found: this model needs one", " ".join((WHAT_TRAINS, title, text)).strip()
+    return PlanNotice(
+        tone=tone,
+        title=title,
+        text=view.doing or text,
+        bring=view.button,
+        command="" if view.doing else view.copyable,
+        profile=DEMO if has_no_card or view.lack == "card" else "",
+    )
 
 
 def memory_refusal(forecast: Forecast) -> tuple[str, str]:

@@ -19,7 +19,9 @@ _TITLES: dict[Lack, str] = {
     "state": "The run cannot be gone on with",
 }
 _BUTTONS: dict[Lack, str] = {"engine": "Install the engine", "files": "Download the files"}
-_HINTS: dict[Lack, str] = {"engine": "It trains the real models. It is brought once, in the version that was tested."}
+_HINTS: dict[Lack, str] = {
+    "engine": "It trains and forecasts the real models. It is brought once, in the version that was tested."
+}
 """In place of the command to type, where there is a button."""
 _MODULES: dict[Lack, str] = {
     "engine": "diffusionforce.engines.musubi.command",

@@ -103,7 +103,7 @@ class ForecastCard(Card):
         self.phases.offer(told)
         self.phases.setVisible(len(told) > 1)
         self._show_clock(status)
-        self._retry.setVisible(status.problem is not None)
+        self._retry.setVisible(status.problem is not None and not is_held_up)
         sentence = self._words_for(status)
         self._words.set_text(sentence)
         self._words.setVisible(bool(sentence))
@@ -139,7 +139,7 @@ class ForecastCard(Card):
             self._chip.set("Fits", "ok", "ok")
 
     def _words_for(self, status: ForecastStatus) -> str:
-        if status.problem is not None:
+        if status.problem is not None and not self._is_held_up:
             return f"{status.problem.sentence} {status.problem.hint}".strip()
         if status.forecast is not None:
             return ""

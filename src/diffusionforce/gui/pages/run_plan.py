@@ -115,6 +115,7 @@ class RunPlanPage(Page):
         self.picks.dataset_chosen.connect(self.choose_dataset)
         self.picks.output_chosen.connect(self.choose_output)
         self.notices.change_taken.connect(self._on_change_taken)
+        self.notices.profile_asked.connect(self.choose_profile)
         self.notices.place_asked.connect(self.place_asked)
         self.notices.bring_asked.connect(self.readiness.bring)
         self.run.steps_changed.connect(self._on_steps_changed)

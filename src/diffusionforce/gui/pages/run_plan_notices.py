@@ -18,6 +18,8 @@ class PlanNotices(QWidget):
     """What is lacking is to be brought."""
     place_asked = Signal(str)
     """A place of the window is to be opened."""
+    profile_asked = Signal(str)
+    """Another profile, by its name, is to be taken."""
     change_taken = Signal(object)
     """Other settings, a `JobChange`, are to be taken."""
 
@@ -32,7 +34,10 @@ class PlanNotices(QWidget):
 
     def show_plan(self, plan: Plan) -> None:
         """Show what is in the way of a plan."""
-        told = notices(plan)
+        self.show_notices(notices(plan))
+
+    def show_notices(self, told: list[PlanNotice]) -> None:
+        """Show banners, from top to bottom."""
         if told == self._shown:
             return
         self._shown = told
@@ -44,8 +49,12 @@ class PlanNotices(QWidget):
 
     def _buttons(self, notice: PlanNotice) -> list[Button]:
         buttons = [self._change(change) for change in notice.changes]
+        if notice.profile:
+            use = Button("Use the pocket demo", "arrow", kind="primary")
+            use.clicked.connect(lambda: self.profile_asked.emit(notice.profile))
+            buttons.append(use)
         if notice.bring:
-            bring = Button(notice.bring, "download", kind="primary")
+            bring = Button(notice.bring, "download", kind="" if notice.profile else "primary")
             bring.clicked.connect(self.bring_asked)
             buttons.append(bring)
         if notice.leads_to:

@@ -70,7 +70,7 @@ class WelcomePage(Page):
         self.demo = DemoStep(self._store)
         self._stack.addWidget(_scrolling(self.demo))
         yield
-        self.model = ModelStep()
+        self.model = ModelStep(self._watch)
         self._stack.addWidget(holder(column(self.model, margins=(0, 0, BAR_PX, 0))))
         yield
         self.dataset = DatasetStep()

@@ -11,10 +11,13 @@ from diffusionforce.gui import background
 from diffusionforce.gui.forecaster import Forecaster
 from diffusionforce.gui.model import forecast_strip, profile_shelf
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.plan_notices import lack_notice
 from diffusionforce.gui.model.profile_shelf import ShelfItem
 from diffusionforce.gui.model.readiness import ReadinessView
 from diffusionforce.gui.pages.profile_pane import ENGINE_NOTES
+from diffusionforce.gui.pages.run_plan_notices import PlanNotices
 from diffusionforce.gui.readiness_desk import ReadinessDesk
+from diffusionforce.gui.rig_watch import RigWatch
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.cards import Card
 from diffusionforce.gui.widgets.forecast_strip import ForecastStrip
@@ -34,9 +37,10 @@ class ModelStep(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, watch: RigWatch) -> None:
         super().__init__()
         self.setObjectName("clear")
+        self._watch = watch
         self.name = ""
         self._items: tuple[ShelfItem, ...] = ()
         self._group = QButtonGroup(self)
@@ -49,13 +53,15 @@ class ModelStep(QWidget):
         quitting = QApplication.instance()
         assert quitting is not None
         quitting.aboutToQuit.connect(self.readiness.close)
-        self._lack = column(gap=0)
+        self.lack = PlanNotices()
+        self.lack.bring_asked.connect(self.readiness.bring)
+        self.lack.profile_asked.connect(self.choose)
         self._shown = ReadinessView()
         self._names = column(Label(tr("Reading the profiles"), "body2"), None, gap=2, margins=(0, 0, 8, 0))
         card = Card("Models", "choose one to see whether it fits your cards", gap=8)
         card.add((scrolling(holder(self._names), name="clear"), 1))
         self._about = Label("", "body2", wrap=True)
-        self.setLayout(column((card, 1), self._about, self._lack, self.strip, gap=12))
+        self.setLayout(column((card, 1), self._about, self.lack, self.strip, gap=12))
 
     def shown(self) -> None:
         """Read the profiles, the first time."""
@@ -108,15 +114,10 @@ class ModelStep(QWidget):
         if view == before:
             return
         self._shown = view
-        clear(self._lack)
-        if view.problem is not None:
-            actions: list[QWidget] = []
-            if view.button:
-                bring = Button(view.button, "download", kind="primary")
-                bring.clicked.connect(self.readiness.bring)
-                actions.append(bring)
-            text = view.doing or view.problem.hint
-            self._lack.addWidget(Banner("info", view.problem.sentence, text, actions=tuple(actions)))
+        report, problem = self._watch.report, view.problem
+        has_no_card = report is not None and not report.cards
+        told = [] if problem is None else [lack_notice(view, problem, has_no_card=has_no_card, tone="info")]
+        self.lack.show_notices(told)
         self.strip.setVisible(view.lack != "engine")
         if view.is_ready and before.problem is not None:
             self.forecaster.again()

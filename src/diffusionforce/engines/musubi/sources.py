@@ -74,6 +74,8 @@ class ZipSource:
         self._title = title
         try:
             self._zip = zipfile.ZipFile(file)
+        except PermissionError:
+            raise
         except _DAMAGED as error:
             raise SourceError(
                 f"{title} is not a whole zip file.", hint="Download it again.", detail=str(error)
@@ -125,7 +127,10 @@ class FolderSource:
             path /= part
             if path.is_symlink():
                 raise _link(name, str(self._root))
-        return path.read_bytes() if path.is_file() else None
+        try:
+            return path.read_bytes() if path.is_file() else None
+        except OSError as error:
+            raise _unreadable(path, error) from error
 
 
 class GitSource:
@@ -212,16 +217,19 @@ def open_source(place: Path, pin: Pin) -> Source:
         pin: The pinned engine.
 
     Raises:
-        SourceError: There is no engine there.
+        SourceError: There is no engine there, or it cannot be read.
     """
-    if not place.exists():
-        raise SourceError(f"{place} does not exist.", hint="Give a zip, a folder or a git directory with --from.")
-    if place.is_file():
-        return ZipSource(place, title=str(place))
-    is_bare = (place / "HEAD").is_file() and (place / "objects").is_dir()
-    if is_bare or (place / ".git").exists():
-        return GitSource(place, commit=pin.commit)
-    return FolderSource(place)
+    try:
+        if not place.exists():
+            raise SourceError(f"{place} does not exist.", hint="Give a zip, a folder or a git directory with --from.")
+        if place.is_file():
+            return ZipSource(place, title=str(place))
+        is_bare = (place / "HEAD").is_file() and (place / "objects").is_dir()
+        if is_bare or (place / ".git").exists():
+            return GitSource(place, commit=pin.commit)
+        return FolderSource(place)
+    except OSError as error:
+        raise _unreadable(place, error) from error
 
 
 def download(pin: Pin, *, report: ByteReport) -> Source:
@@ -266,6 +274,14 @@ def _not_the_engine(title: str) -> SourceError:
     return SourceError(
         f"{title} does not hold Musubi Tuner: there is no {_LANDMARK} in it.",
         hint="Install without --from to download it.",
+    )
+
+
+def _unreadable(place: Path, error: OSError) -> SourceError:
+    return SourceError(
+        f"{error.filename or place} cannot be read: {error.strerror or error}.",
+        hint="Check its rights, or give another place with --from.",
+        detail=repr(error),
     )
 
 

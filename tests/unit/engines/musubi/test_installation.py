@@ -207,6 +207,30 @@ def test_what_is_no_engine_is_a_sentence(tmp_path: Path) -> None:
             install(tmp_path / name)
 
 
+@pytest.mark.parametrize("make", [zip_of, lay_out])
+def test_a_place_that_cannot_be_read_is_not_taken_for_one_that_cannot_be_written(
+    make: Callable[[Path], Path], tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a zip without the right to read it was said that it is damaged, of a folder that it is not writable."""
+    place = make(tmp_path / "engine.zip")
+
+    def refuse(path: Path, *args: object) -> object:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(zipfile, "ZipFile", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(EngineError, match=r"engine\.zip.* cannot be read: Permission denied\.") as caught:
+        install(place)
+    assert caught.value.hint == "Check its rights, or give another place with --from."
+    assert leftovers(home) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
+def test_a_device_is_no_place(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="null cannot be read: Not a directory"):
+        install(Path("/dev/null"))
+
+
 def test_a_zip_with_damaged_contents_is_a_sentence(tmp_path: Path, home: Path) -> None:
     # A download damaged in the middle has a whole directory at its end; zlib's own error came through as a bug.
     place = tmp_path / "engine.zip"

@@ -140,6 +140,8 @@ def verify(
             detail=repr(error),
         ) from error
     if differences:
+        with contextlib.suppress(OSError):  # Where files changed and look as before, it would go on saying all is well.
+            stamp_path(folder).unlink(missing_ok=True)
         raise damage(differences, folder, pin)
     if found != stamp:
         write_stamp(folder, found)

@@ -86,6 +86,18 @@ def test_only_files_that_look_different_are_hashed_again(folder: Path, monkeypat
     assert sorted(hashed[1:]) == sorted(FILES)
 
 
+def test_what_reading_every_byte_found_is_remembered(folder: Path) -> None:
+    """The disk turned a bit: `engine verify` named the file, and the next run took it for right again."""
+    file = folder / "README.md"
+    before = file.stat()
+    file.write_bytes(file.read_bytes().swapcase())
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert check(folder) == folder
+    for every_byte in (True, False):
+        with pytest.raises(EngineError, match=r"modified: README\.md"):
+            check(folder, every_byte=every_byte)
+
+
 def test_a_stamp_of_another_manifest_or_a_torn_one_counts_for_nothing(folder: Path) -> None:
     stamp = read_stamp(folder)
     assert stamp is not None

@@ -5,6 +5,7 @@ of them fails in the engine after minutes, in words of a library. The header of 
 """
 
 import json
+import math
 import re
 import zipfile
 from collections import Counter
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from diffusionforce.errors import WeightsError
+from diffusionforce.job.files import is_there
 from diffusionforce.runs import shortened
 
 FilePrecision: TypeAlias = Literal["fp32", "bf16", "fp16", "fp8", "unknown"]
@@ -31,10 +33,11 @@ _PRECISIONS: Mapping[str, FilePrecision] = {
     "F8_E4M3": "fp8",
     "F8_E5M2": "fp8",
 }
-_ITEM_BYTES = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "BF16": 2, "F16": 2, "I16": 2}
+_ITEM_BYTES = {"F64": 8, "I64": 8, "F32": 4, "I32": 4, "BF16": 2, "F16": 2, "I16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 _SPLIT = re.compile(r"(?P<before>.*?)(?P<number>\d+)-of-(?P<count>\d+)\.safetensors")
 _PICKLES = {".pt", ".pth", ".bin", ".ckpt"}
 _LORA_AGAIN = "Get the file once more from where it came from; of a run, take another of its checkpoints."
+_OTHER_FORMAT = "Take the file in safetensors format."
 _AGAIN = "Download it again: diffusionforce models download, or in the browser until it is finished."
 
 
@@ -62,10 +65,7 @@ class Header:
         """The number format of most of the file."""
         sizes: Counter[str] = Counter()
         for tensor in self.tensors.values():
-            count = 1
-            for length in tensor.shape:
-                count *= length
-            sizes[tensor.dtype] += count * _ITEM_BYTES.get(tensor.dtype, 1)
+            sizes[tensor.dtype] += math.prod(tensor.shape) * _ITEM_BYTES.get(tensor.dtype, 1)
         return _PRECISIONS.get(sizes.most_common(1)[0][0], "unknown") if sizes else "unknown"
 
     @property
@@ -94,7 +94,7 @@ def read_header(path: Path) -> Header:
         WeightsError: The file, or one of its set, is missing, incomplete, or something else.
     """
     parts = split_parts(path)
-    missing = [part.name for part in parts if not part.is_file()]
+    missing = [part.name for part in parts if not is_there(part)]
     if missing and len(parts) > 1:
         raise WeightsError(
             f"{shortened(path)} is one of {len(parts)} files that belong together, and {missing[0]} is not beside it.",
@@ -142,7 +142,8 @@ def _read_one(path: Path) -> Header:
     length = int.from_bytes(start[:_LENGTH_BYTES], "little")
     size_bytes = path.stat().st_size
     if len(start) <= _LENGTH_BYTES or start[_LENGTH_BYTES : _LENGTH_BYTES + 1] != b"{" or length > _MAX_HEADER_BYTES:
-        raise WeightsError(f"{shortened(path)} is no safetensors file{_what_instead(start)}.", hint=_AGAIN)
+        hint = _OTHER_FORMAT if start.startswith((b"GGUF", b"PK", b"\x80")) else _AGAIN
+        raise WeightsError(f"{shortened(path)} is no safetensors file{_what_instead(start)}.", hint=hint)
     if size_bytes < _LENGTH_BYTES + length:
         raise WeightsError(f"{shortened(path)} is half downloaded: not even its header is whole.", hint=_AGAIN)
     try:
@@ -166,10 +167,10 @@ def _read_one(path: Path) -> Header:
         raise WeightsError(f"{shortened(path)} has a damaged header.", hint=_AGAIN, detail=repr(error)) from error
     whole_bytes = _LENGTH_BYTES + length + end
     if size_bytes < whole_bytes:
-        raise WeightsError(
-            f"{shortened(path)} is half downloaded: it has {_amount(size_bytes)} of {_amount(whole_bytes)}.",
-            hint=_AGAIN,
-        )
+        has, whole = _amount(size_bytes), _amount(whole_bytes)
+        if has == whole:
+            has, whole = f"{size_bytes} bytes", f"{whole_bytes} bytes"
+        raise WeightsError(f"{shortened(path)} is half downloaded: it has {has} of {whole}.", hint=_AGAIN)
     return Header(path=path, tensors=tensors, metadata=metadata)
 
 
@@ -178,6 +179,8 @@ def _tensor(entry: Mapping[str, Any]) -> Tensor:
     begin, end = (int(offset) for offset in entry["data_offsets"])
     if len(shape) > _MAX_DIMENSIONS or not all(0 <= length < _MAX_LENGTH for length in (*shape, begin, end)):
         raise ValueError(f"no tensor has the shape {str(shape[:_MAX_DIMENSIONS])[:100]} at {begin}")
+    if end - begin != math.prod(shape) * _ITEM_BYTES.get(entry["dtype"], 0) and entry["dtype"] in _ITEM_BYTES:
+        raise ValueError(f"a tensor of the shape {shape} does not take {end - begin} bytes")
     return Tensor(dtype=str(entry["dtype"]), shape=shape, offset=begin)
 
 

@@ -36,6 +36,11 @@ def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision
         return "unknown"
     if is_pickle(path):
         require_pickle(path)
+        if not any(is_pickle(Path(name)) for name in (file.name, *file.other_names)):
+            raise WeightsError(
+                f"{shortened(path)} is in PyTorch's own format, which the engine does not load for {family.title}.",
+                hint=_needed(file),
+            )
         return "unknown"
     header = read_header(path)
     _require_signature(file, header, family=family)
@@ -45,11 +50,11 @@ def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision
 
 
 def recognised(header: Header) -> str:
-    """Return what a file is, out of all that the families know; empty if it is none of them."""
+    """Return what a file is, a LoRA or out of all that the families know; empty if it is none of them."""
     for signature in _all_signatures():
         if matches(signature, header.tensors):
             return signature.title
-    return ""
+    return "a LoRA" if any("lora_" in name for name in header.tensors) else ""
 
 
 def matches(signature: Signature, tensors: Mapping[str, Tensor]) -> bool:
@@ -94,14 +99,18 @@ def _require_signature(file: WeightFile, header: Header, *, family: Family) -> N
         it_is = f"it is {other}" if other else "its layers have other names or sizes"
         raise WeightsError(
             f"{shortened(header.path)} is not the {file.title} of {family.title}: {it_is}.",
-            hint=f"What is needed is {file.name} from {file.page}",
+            hint=_needed(file),
         )
     if signature.prefixes is not None and prefix not in signature.prefixes:
         kind = "an all-in-one checkpoint" if prefix == ALL_IN_ONE_PREFIX else f"a file whose names begin with {prefix}"
         raise WeightsError(
             f"{shortened(header.path)} is {kind}, which the engine does not load for {family.title}.",
-            hint=f"What is needed is {file.name} from {file.page}",
+            hint=_needed(file),
         )
+
+
+def _needed(file: WeightFile) -> str:
+    return f"What is needed is {file.name} from {file.page}"
 
 
 def _require_loadable(header: Header, *, family: Family) -> None:

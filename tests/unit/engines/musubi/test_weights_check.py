@@ -1,5 +1,6 @@
 """Files of weights are looked at before a run: what is wrong with one is said by name, in a moment."""
 
+import json
 import zipfile
 from pathlib import Path
 
@@ -78,6 +79,8 @@ def test_a_half_downloaded_file_says_how_much_of_it_is_there(tmp_path: Path):
     tensors = dict(needed(WAN).signature.tensors)  # pyright: ignore[reportOptionalMemberAccess]
     path = write_weights(tmp_path / "x.safetensors", tensors, missing_bytes=100 * 1024**2)
     assert "is half downloaded: it has 35.6 MB of 135.6 MB" in refusal(path, WAN)
+    write_weights(path, tensors, missing_bytes=100)
+    assert "it has 142213238 bytes of 142213338 bytes." in refusal(path, WAN)  # It was 135.6 MB of 135.6 MB.
     path.write_bytes(path.read_bytes()[:60])
     assert "is half downloaded: not even its header is whole" in refusal(path, WAN)
 
@@ -100,6 +103,33 @@ def test_what_is_no_file_of_weights_is_named(tmp_path: Path, content: bytes, wor
     path = tmp_path / "x.safetensors"
     path.write_bytes(content)
     assert words in refusal(path)
+
+
+def test_tensors_that_take_another_size_than_their_shape_says(tmp_path: Path):
+    entry = {"dtype": "BF16", "shape": [4, 4], "data_offsets": [0, 0]}
+    header = json.dumps({"img_in.weight": entry}).encode()
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    assert "has a damaged header" in refusal(path)
+
+
+def test_a_lora_is_named_for_what_it_is(tmp_path: Path):
+    for name in ("lora_unet_blocks_0.lora_down.weight", "diffusion_model.blocks.0.lora_A.weight"):
+        assert "it is a LoRA." in refusal(write_weights(tmp_path / "x.safetensors", {name: (16, 4096)}))
+
+
+@pytest.mark.parametrize("name", ["x.ckpt", "x.pth"])
+def test_pytorchs_own_format_is_refused_where_the_engine_does_not_load_it(tmp_path: Path, name: str):
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("archive/data.pkl", b"")
+    assert "is in PyTorch's own format, which the engine does not load for FLUX.2 Klein" in refusal(tmp_path / name)
+    assert check(tmp_path / name, FAMILIES["framepack"], "vae") == "unknown"
+
+
+def test_a_path_that_no_file_system_takes_is_a_sentence(tmp_path: Path):
+    for path in (tmp_path / ("a" * 5000), tmp_path / ("b" * 300 + "-00001-of-00002.safetensors")):
+        with pytest.raises(WeightsError, match=r"cannot be read: File name too long|is not (there|beside it)"):
+            check(path)
 
 
 def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path):

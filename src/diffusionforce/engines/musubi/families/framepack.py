@@ -80,6 +80,7 @@ FAMILIES = (
                 gib=0.92,
                 uses=PICTURES,
                 signature=HUNYUAN_AUTOENCODER_SIGNATURE,
+                other_names=("pytorch_model.pt",),
                 licence=TENCENT,
             ),
             HUNYUAN_LLM,

@@ -43,6 +43,7 @@ _SHARED_FILES = (
         gib=0.92,
         uses=PICTURES,
         signature=HUNYUAN_AUTOENCODER_SIGNATURE,
+        other_names=("pytorch_model.pt",),
         licence=TENCENT,
     ),
     WeightFile(

@@ -102,6 +102,10 @@ def test_samples_come_out_the_same_on_two_devices_and_a_state_goes_on(family: st
     assert found["output"] == expected, "nothing of a sample is left there"
     assert found["encoders"] in ([], ["cpu"] * 4), "once for each run, and not on a card that is trained on"
     assert found["left"] == 0, "of what was put on the model"
+    if pixels := SAMPLES[family].pixels:
+        assert found["tiled"]["names"] == drawn
+        # Tiles of four numbers, of eight; where a number is 16 pixels there is one tile.
+        assert (0.0 < found["tiled"]["apart"] < 0.15) if pixels == 8 else found["tiled"]["apart"] == 0.0
 
 
 @needs_engine

@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import torch
 from accelerate.state import AcceleratorState
+from PIL import Image
 from safetensors.torch import load_file
 from tests.support.musubi_families import FAMILIES, TinyFamily, without_zeros, write_caches
 from tests.support.musubi_process import import_on_processor
@@ -29,6 +31,7 @@ from diffusionforce.engines.musubi import open_engine
 from diffusionforce.errors import DivergedError
 from diffusionforce.hooks.musubi.assignment import Assignment, SampleReport, StepReport, interleaved_order, turns_order
 from diffusionforce.hooks.musubi.catalogue import hooks_for
+from diffusionforce.hooks.musubi.tiles import Tiles
 from diffusionforce.pipeline.aside import drop_locals
 from diffusionforce.pipeline.placement import even_placement
 from diffusionforce.pipeline.portions import Portions
@@ -403,8 +406,11 @@ def lived(name: str, folder: Path) -> dict[str, Any]:
 
         return Keeping
 
-    def train(label: str, *further: str, num_devices: int = 2, virtual: bool = False) -> Result:
+    def train(
+        label: str, *further: str, num_devices: int = 2, virtual: bool = False, tiles: Tiles | None = None
+    ) -> Result:
         assignment = two_devices(family.num_blocks, virtual=virtual, chunks=2)
+        assignment.decoder_tiles = tiles
         if num_devices == 1:
             assignment.placement = even_placement(family.num_blocks, ["cpu"], chunks_per_stage=1)
         assignment.block_lists, assignment.samples_dir = family.block_lists, folder / label
@@ -412,6 +418,13 @@ def lived(name: str, folder: Path) -> dict[str, Any]:
 
     def drawn(label: str) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted((folder / label).iterdir())}
+
+    def in_tiles() -> dict[str, Any]:
+        """How pictures differ that were decoded in tiles, of the whole range."""
+        train("tiled", num_devices=1, tiles=Tiles(side=4, pixels=samples.pixels))
+        firsts = [min((folder / label).glob("*.png")) for label in ("whole", "tiled")]
+        one, other = (np.asarray(Image.open(path), float) for path in firsts)
+        return {"names": list(drawn("tiled")), "apart": abs(one - other).mean() / 255}
 
     alone, strict = train("alone", num_devices=1), train("strict", virtual=True)
     whole = train("whole", "--save_state")
@@ -429,6 +442,7 @@ def lived(name: str, folder: Path) -> dict[str, Any]:
         "output": sorted(path.name for path in (folder / "out3").iterdir()),
         "encoders": KandinskyEncoder.loaded,
         "left": sum(_left_on(model, family) for model in models),
+        **({"tiled": in_tiles()} if samples.pixels else {}),
     }
 
 

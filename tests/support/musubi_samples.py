@@ -32,6 +32,8 @@ class TinySamples:
     frames: tuple[int, int] = (1, 1)
     """Of the two samples; 1 is a picture."""
     options: tuple[str, ...] = ()
+    pixels: int = 0
+    """Of a number of a latent along a side; 0 for autoencoders that work in tiles by themselves."""
 
 
 def _engine(name: str) -> Any:
@@ -188,6 +190,7 @@ _WAN = TinySamples(
     loader="wan_train_network:WanVAE",
     autoencoder=_wan,
     frames=(1, 5),
+    pixels=8,
 )
 _KANDINSKY = TinySamples(
     said=lambda seed: {},
@@ -206,29 +209,34 @@ SAMPLES: dict[str, TinySamples] = {
             said=_twice(lambda seed: {"ctx_vec": randn(1, 16, 48, seed=seed)}),
             loader="flux_2.flux2_utils:load_ae",
             autoencoder=_flux2,
+            pixels=16,
         )
     ),
     "qwen": TinySamples(
         said=_twice(lambda seed: {"vl_embed": randn(1, 6, 48, seed=seed)}),
         loader=_QWEN_LOADER,
         autoencoder=_qwen_image,
+        pixels=8,
     ),
-    "qwen-edit": TinySamples(said=_edit, loader=_QWEN_LOADER, autoencoder=_qwen_image),
+    "qwen-edit": TinySamples(said=_edit, loader=_QWEN_LOADER, autoencoder=_qwen_image, pixels=8),
     "krea2": TinySamples(
         said=_twice(lambda seed: {"krea2_vl_embed": randn(6, 2, 48, seed=seed)}),
         loader=_QWEN_LOADER,
         autoencoder=_qwen_image,
+        pixels=8,
     ),
     "zimage": TinySamples(
         said=_twice(lambda seed: {"cap_feats": randn(1, 32, 48, seed=seed), "cap_mask": _mask(32)}),
         loader="zimage.zimage_autoencoder:load_autoencoder_kl",
         autoencoder=_z_image,
+        pixels=8,
     ),
     "kontext": _with_control(
         TinySamples(
             said=lambda seed: {"t5_vec": randn(1, 8, 48, seed=seed), "clip_l_pooler": randn(1, 32, seed=seed)},
             loader="flux.flux_utils:load_ae",
             autoencoder=_flux,
+            pixels=8,
         )
     ),
     "hunyuan": TinySamples(
@@ -290,6 +298,7 @@ SAMPLES: dict[str, TinySamples] = {
         },
         loader="ideogram4.ideogram4_utils:load_ideogram4_autoencoder",
         autoencoder=_ideogram,
+        pixels=8,
         options=("--text_encoder", "none", "--sampler_preset", "V4_TURBO_12"),
     ),
     "kandinsky5": _KANDINSKY,

@@ -62,6 +62,8 @@ class RunPlan:
     """Predicted seconds of a step; None where nothing is known of the cards' speed."""
     device_of_call: Mapping[str, str] = field(default_factory=dict[str, str])
     """Where models run that run by themselves, by the names that the engine's forecast gives them."""
+    calls_in_tiles: frozenset[str] = frozenset()
+    """Those of them that work in tiles, because no card holds the whole."""
 
     def of_device(self, device: str) -> DevicePlan | None:
         """The plan of a device by its name; None if it has none."""

@@ -46,6 +46,10 @@ class TracedCall:
     """As for `TracedModel`."""
     trace: Callable[[], "CallTrace"]
     """Traces it."""
+    in_tiles: bool = False
+    """Whether it works on a tile of the picture at a time; one of them is traced."""
+    otherwise: "TracedCall | None" = None
+    """The same with less memory, where no card has enough for this."""
 
 
 @dataclass(frozen=True, kw_only=True)

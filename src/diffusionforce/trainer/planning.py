@@ -117,6 +117,7 @@ def run_plan(forecast: Forecast, way: Way) -> RunPlan:
         way: The way.
     """
     phases = {phase.phase: phase for phase in forecast.phases}
+    stages = [stage for phase in forecast.phases for stage in phase.stages]
     sampling = phases.get("sampling")
     index_of = {card.device: index for index, card in enumerate(forecast.rig)}
     devices: list[DevicePlan] = []
@@ -147,5 +148,6 @@ def run_plan(forecast: Forecast, way: Way) -> RunPlan:
         mode=way.mode,
         bucket=phases["training"].words if "training" in phases else "",
         step_s=way.step_s,
-        device_of_call={stage.name: stage.device for phase in forecast.phases for stage in phase.stages},
+        device_of_call={stage.name: stage.device for stage in stages},
+        calls_in_tiles=frozenset(stage.name for stage in stages if stage.in_tiles),
     )

@@ -63,6 +63,8 @@ class StageNeed(Record):
     """For people, for example `text encoder on captions`."""
     device: str
     """For example `cuda:0`; `cpu` where no card holds it."""
+    in_tiles: bool = False
+    """Whether it works on a tile of the picture at a time, because no card holds what it needs for the whole."""
     need: CardNeed
     """On that device, with what stays there meanwhile."""
     missing_bytes: int = 0

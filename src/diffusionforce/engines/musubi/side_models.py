@@ -85,6 +85,20 @@ SIDE_MODELS: Mapping[str, SideModels] = {
 """By family."""
 
 
+TILE_PIXELS = 512
+"""Side of the tiles in which samples are decoded where no card holds what the whole takes."""
+
+PIXELS_OF_A_NUMBER: Mapping[str, int] = {
+    "wan": 8,
+    "flux2": 16,
+    "ideogram4": 8,
+    "flux": 8,
+    "qwen_image": 8,
+    "z_image": 8,
+}
+"""Along a side of a latent, by autoencoder. Those that are not here work in tiles of their own."""
+
+
 def num_sections(num_frames: int) -> int:
     """Sections in which FramePack makes a video.
 
@@ -136,7 +150,12 @@ def decoding_calls(profile: Profile, *, size: tuple[int, int, int]) -> tuple[Tra
     of = {"of": "decoding", "autoencoder": SIDE_MODELS[family].autoencoder}
     if family == _IN_SECTIONS:
         size = (*size[:2], _SECTION_FRAMES * min(2, num_sections(size[2])) + 1)
-    return (_call("decoding", "autoencoder on samples", of | _of_size(size)),)
+    whole = _call("decoding", "autoencoder on samples", of | _of_size(size))
+    tile = (min(size[0], TILE_PIXELS), min(size[1], TILE_PIXELS), size[2])
+    if tile == size or of["autoencoder"] not in PIXELS_OF_A_NUMBER:
+        return (whole,)
+    in_tiles = _call("decoding", "autoencoder on samples, in tiles", of | _of_size(tile))
+    return (replace(whole, otherwise=replace(in_tiles, in_tiles=True)),)
 
 
 def _of_size(size: tuple[int, int, int]) -> dict[str, Any]:

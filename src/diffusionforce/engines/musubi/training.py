@@ -182,7 +182,7 @@ class Training:
 
     def _assignment(self, placement: Placement, teller: Teller, portions: Portions) -> Assignment:
         plan = self.plan
-        decoding = decoding_of(placement, plan)
+        decoding = decoding_of(placement, plan, family=self.family)
         return Assignment(
             placement=placement,
             block_lists=tuple(blocks.name for blocks in chain_of(self.family)),
@@ -192,6 +192,7 @@ class Training:
             portions=portions,
             encoder_device=self._encoder_device(placement),
             decoder_device=decoding.device,
+            decoder_tiles=decoding.tiles,
             paged=plan.paged if plan is not None else frozenset(),
             num_slots=tuple(one.num_slots for one in plan.devices) if plan is not None else (),
             num_aside=decoding.num_aside,

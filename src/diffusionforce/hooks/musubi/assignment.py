@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn, Protocol
 
 import torch
 
+from diffusionforce.hooks.musubi.tiles import Tiles
 from diffusionforce.pipeline.placement import Placement
 from diffusionforce.pipeline.portions import Portions
 from diffusionforce.pipeline.schedule.generators import Costs, Op, interleaved, turns
@@ -147,6 +148,8 @@ class Assignment:
     """Where text encoders read the sample prompts."""
     decoder_device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     """Where the autoencoder turns samples into pictures."""
+    decoder_tiles: Tiles | None = None
+    """In which it works there; None: on the whole at once."""
     paged: frozenset[int] = frozenset()
     """Blocks that live in RAM and are brought in for their turn."""
     num_slots: tuple[int, ...] = ()

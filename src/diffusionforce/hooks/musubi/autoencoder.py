@@ -1,10 +1,12 @@
 """10: the autoencoder of samples rests in RAM, and works on a device of its own."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
+from diffusionforce.hooks.musubi.tiles import Tiles
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 from diffusionforce.pipeline.nesting import list_tensors, map_tensors
@@ -24,7 +26,7 @@ class Autoencoder(EngineTrainer):
         inner = super().load_vae(args, vae_dtype=dtype, vae_path=vae_path)
         if device.type == "cpu":
             inner.to(torch.float32)
-        return SettledAutoencoder(inner, device, _format_of(inner))
+        return SettledAutoencoder(inner, device, _format_of(inner), tiles=self.assignment.decoder_tiles)
 
 
 class SettledAutoencoder:
@@ -37,10 +39,12 @@ class SettledAutoencoder:
         inner: The engine's; not all families' are modules.
         device: Where it works.
         dtype: Number format of its weights.
+        tiles: In which it works; None works on the whole.
     """
 
-    def __init__(self, inner: Any, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(self, inner: Any, device: torch.device, dtype: torch.dtype, *, tiles: Tiles | None = None) -> None:
         self._inner = inner
+        self._tiles = tiles
         self.dtype = dtype
         self.device = device
         inner.to(torch.device("cpu"))
@@ -52,8 +56,10 @@ class SettledAutoencoder:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
         if name in _ENCODES:
-            return self._returned(self._brought(found))
-        return self._brought(found) if name in _DECODES else found
+            return self._returned(self._brought(found if self._tiles is None else partial(self._tiles.encode, found)))
+        if name in _DECODES:
+            return self._brought(found if self._tiles is None else partial(self._tiles.decode, found))
+        return found
 
     def _returned(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,6 @@
 """A plan as the record that the window draws and the command line prints."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from diffusionforce.engines.subjects import JobSubjects, TracedCall
@@ -15,9 +15,6 @@ from diffusionforce.ugpum.forecast import CardForecast, Layout, forecast_samplin
 from diffusionforce.ugpum.planner import Plan
 from diffusionforce.ugpum.replayed import replayed
 from diffusionforce.wire.forecast import CardNeed, Cut, PhaseNeed, StageNeed, Way, WayCard
-
-Calls = Sequence[tuple[TracedCall, CallFootprint]]
-"""Models that run by themselves, and what they need."""
 
 
 def way_of(candidate: Candidate, rig: Rig, *, recommended: Candidate | None, with_times: bool) -> Way:
@@ -87,7 +84,7 @@ def phases_of(
     rig: Rig,
     *,
     caching: Sequence[PlacedCall],
-    decoding: Calls,
+    footprint_of: Callable[[TracedCall], CallFootprint],
     with_times: bool,
 ) -> tuple[PhaseNeed, ...]:
     """What every phase of a way needs.
@@ -97,7 +94,7 @@ def phases_of(
         subjects: What the engine would run.
         rig: The cards.
         caching: What prepares the data.
-        decoding: What turns the model's result into a picture.
+        footprint_of: Gives what a model that runs by itself needs.
         with_times: Whether its seconds mean anything.
     """
     layout = candidate.layout(order_of(candidate))
@@ -112,7 +109,7 @@ def phases_of(
         ),
     ]
     if candidate.variant.sampling is not None:
-        phases.append(_Sampling(candidate, subjects, rig, layout, with_times).phase(decoding))
+        phases.append(_Sampling(candidate, subjects, rig, layout, footprint_of, with_times).phase())
     found = phases if caching else phases[1:]
     if not rig.on_cards:
         found = [phase.model_copy(update={"ram_bytes": phase.cards[0].peak_bytes}) for phase in found]
@@ -144,21 +141,23 @@ class _Sampling:
     subjects: JobSubjects
     rig: Rig
     layout: Layout
+    footprint_of: Callable[[TracedCall], CallFootprint]
     with_times: bool
 
-    def phase(self, decoding: Calls) -> PhaseNeed:
+    def phase(self) -> PhaseNeed:
         """What it needs, with what decodes the samples where there is room."""
         candidate, rig = self.candidate, self.rig
         aside = candidate.num_aside or (0,) * len(candidate.placing.cards)
         stages: list[StageNeed] = []
         needs, ram_bytes = self._needs(aside)
-        for call, footprint in decoding:
-            card, aside = self._room_for(footprint, aside, call)
+        for call in self.subjects.decoding:
+            one, aside = self._placed(call, aside)
             needs, ram_bytes = self._needs(aside)
-            free_bytes = rig.ram_free_bytes - ram_bytes
-            missing_bytes = max(0, need_of(footprint).peak_bytes - free_bytes) if card is None else 0
-            one = PlacedCall(call=call, footprint=footprint, card=card, missing_bytes=missing_bytes)
-            meanwhile = _beside(needs[card], footprint) if card is not None else one.need()
+            card = one.card
+            if card is None:
+                missing_bytes = max(0, one.need().peak_bytes - (rig.ram_free_bytes - ram_bytes))
+                one = replace(one, missing_bytes=missing_bytes)
+            meanwhile = _beside(needs[card], one.footprint) if card is not None else one.need()
             stages.append(one.stage(rig, meanwhile))
             if card is not None:
                 needs[card] = _largest((needs[card], meanwhile))
@@ -190,6 +189,17 @@ class _Sampling:
             constants = tuple(a + b for a, b in zip(constants, held, strict=True))
         forecast = forecast_sampling(variant.sampling, during, training=variant.footprint, constant_bytes=constants)
         return list(_needs(forecast.cards, rig)), forecast.ram_bytes
+
+    def _placed(self, call: TracedCall, aside: Sequence[int]) -> tuple[PlacedCall, tuple[int, ...]]:
+        """Where a sample is decoded and in which way, and what steps aside on every card then."""
+        way: TracedCall | None = call
+        while way is not None:
+            footprint = self.footprint_of(way)
+            card, more = self._room_for(footprint, aside, way)
+            if card is not None:
+                return PlacedCall(call=way, footprint=footprint, card=card), more
+            way = way.otherwise
+        return PlacedCall(call=call, footprint=self.footprint_of(call), card=None), tuple(aside)
 
     def _room_for(
         self, footprint: CallFootprint, aside: Sequence[int], call: TracedCall

@@ -12,7 +12,7 @@ from diffusionforce.errors import Change, DeviceError, UserError
 from diffusionforce.job import Job
 from diffusionforce.rig import in_gb
 from diffusionforce.trainer.engines import load_engine
-from diffusionforce.trainer.forecasting.answer import Calls, cuts_of, phases_of, way_of
+from diffusionforce.trainer.forecasting.answer import cuts_of, phases_of, way_of
 from diffusionforce.trainer.forecasting.judging import Judge
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here
 from diffusionforce.trainer.forecasting.side_calls import about, placed, refusal
@@ -134,8 +134,7 @@ def forecast_subjects(
     _require_ram(subjects, rig)
     if lesson is not None:
         rig = rig.with_extra(lesson.extra_bytes)
-    caching: Calls = [(call, traces.call(call)) for call in subjects.caching]
-    decoding: Calls = [(call, traces.call(call)) for call in subjects.decoding]
+    caching = [(call, traces.call(call)) for call in subjects.caching]
     variants, times = timed_variants(subjects, trained, sampled, rig, lesson=lesson)
     made = plan(
         variants,
@@ -154,7 +153,7 @@ def forecast_subjects(
     prepared = placed(caching, rig, preferred=shown.placing.cards)
     cannot_be_prepared, ways_out = refusal(prepared, rig)
     recommended = made.recommended if not cannot_be_prepared else None
-    phases = phases_of(shown, subjects, rig, caching=prepared, decoding=decoding, with_times=with_times)
+    phases = phases_of(shown, subjects, rig, caching=prepared, footprint_of=traces.call, with_times=with_times)
     return JobForecast(
         Forecast(
             profile_name=job.profile_name,
@@ -260,14 +259,14 @@ def _about_ram(subjects: JobSubjects, rig: Rig) -> list[str]:
 def _about_phases(phases: tuple[PhaseNeed, ...], rig: Rig) -> list[str]:
     """What is odd about the phases beside training, which the plan sees to."""
     notes: list[str] = []
-    for phase in phases:
-        if phase.phase == "sampling" and not phase.fits:
+    for phase in (one for one in phases if one.phase == "sampling"):
+        if not phase.fits:
             notes.append("Samples do not fit beside the training and would be left out.")
-        notes += [
-            f"The {stage.words} needs {in_gb(stage.missing_bytes)} more."
-            for stage in phase.stages
-            if phase.phase == "sampling" and stage.missing_bytes
-        ]
+        for stage in phase.stages:
+            if stage.missing_bytes:
+                notes.append(f"The {stage.words} needs {in_gb(stage.missing_bytes)} more.")
+            elif stage.in_tiles:
+                notes.append("Samples are decoded in tiles, because no card has room to decode a whole one.")
     if not rig.on_cards:
         most_bytes = max(need.peak_bytes for phase in phases for need in phase.cards)
         notes.append(f"On the processor this needs {in_gb(most_bytes)} of RAM.")

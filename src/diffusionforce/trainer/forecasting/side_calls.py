@@ -44,7 +44,14 @@ class PlacedCall:
         """
         device = rig.shown[self.card].device if self.card is not None else PROCESSOR
         call = self.call
-        return StageNeed(name=call.name, words=call.words, device=device, need=need, missing_bytes=self.missing_bytes)
+        return StageNeed(
+            name=call.name,
+            words=call.words,
+            device=device,
+            in_tiles=call.in_tiles,
+            need=need,
+            missing_bytes=self.missing_bytes,
+        )
 
 
 def need_of(footprint: CallFootprint, constant_bytes: int = 0) -> CardNeed:

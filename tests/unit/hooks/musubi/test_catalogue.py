@@ -11,7 +11,18 @@ from diffusionforce.hooks.musubi.catalogue import every_hook, hooks_for
 from diffusionforce.hooks.musubi.upstream import REVISION
 
 ROOT = Path(__file__).resolve().parents[4]
-NO_HOOKS = {"assignment", "catalogue", "drawn", "notes", "numbers", "plain_states", "replay", "swap_places", "upstream"}
+NO_HOOKS = {
+    "assignment",
+    "catalogue",
+    "drawn",
+    "notes",
+    "numbers",
+    "plain_states",
+    "replay",
+    "swap_places",
+    "tiles",
+    "upstream",
+}
 
 
 def test_every_module_with_a_hook_is_listed_under_its_name() -> None:

@@ -196,7 +196,7 @@ def test_an_autoencoder_is_given_the_number_format_that_it_was_loaded_in(given: 
 
     trainer: Any = type("Trainer", (Autoencoder, Loads), {})()
     for device, expected in ((torch.device("cpu"), torch.float32), (torch.device("meta"), given)):
-        trainer.assignment = SimpleNamespace(decoder_device=device)
+        trainer.assignment = SimpleNamespace(decoder_device=device, decoder_tiles=None)
         assert trainer.load_vae(None, torch.bfloat16, "").dtype is expected
 
 

@@ -18,12 +18,13 @@ from diffusionforce.trainer.forecasting import JobForecast, forecast_job, joinin
 from diffusionforce.trainer.forecasting.joining import forecast_subjects
 from diffusionforce.trainer.forecasting.rigs import Rig, rig_here, rig_imagined
 from diffusionforce.trainer.forecasting.traces import Traces
+from diffusionforce.trainer.planning import run_plan
 from diffusionforce.ugpum.allocator import WorkspaceSizes
 from diffusionforce.ugpum.catalogue import parse_rig
 from diffusionforce.ugpum.learned import Lesson
 from diffusionforce.ugpum.planner import Wish
 from diffusionforce.ugpum.replayed import replayed
-from diffusionforce.wire.forecast import Forecast, PhaseNeed, read_forecast
+from diffusionforce.wire.forecast import Forecast, PhaseNeed, StageNeed, read_forecast
 from diffusionforce.wire.text import to_json
 
 MIB = 1 << 20
@@ -293,6 +294,28 @@ def test_blocks_step_aside_where_a_sample_is_decoded_or_the_processor_does_it(jo
     assert device != "cpu" and sum(needed.num_aside) == needed.num_aside[int(device[-1])] > 0
     assert all(need.peak_bytes <= budget_bytes for need in needed.cards)
     assert sampled(budget_bytes, 2 * GIB).stages[0].device == "cpu"
+
+
+@pytest.mark.parametrize("num_cards", [1, 2])
+def test_a_sample_that_no_card_decodes_whole_is_decoded_in_tiles(
+    num_cards: int, small: JobSubjects, job: Job, traces: Traces
+) -> None:
+    # Symptom: two seconds of a large video were decoded by the processor, which took longer than fifty steps.
+    def decoded(whole_bytes: int, tile_bytes: int) -> tuple[StageNeed, Forecast]:
+        tiles = replace(called("VAE", "card", weights=MIB, peak=tile_bytes), words="VAE, in tiles", in_tiles=True)
+        whole = replace(called("VAE", "card", weights=MIB, peak=whole_bytes), otherwise=tiles)
+        rig = replace(with_budgets(*[GIB] * num_cards), ram_free_bytes=8 * GIB)
+        found = forecast_subjects(replace(small, decoding=(whole,)), job, rig=rig, traces=traces).forecast
+        return phase(found, "sampling").stages[0], found
+
+    whole, _ = decoded(MIB, MIB)
+    assert (whole.device[:4], whole.in_tiles, whole.words) == ("cuda", False, "VAE")
+    tiled, told = decoded(2 * GIB, MIB)
+    assert (tiled.device[:4], tiled.in_tiles, tiled.words) == ("cuda", True, "VAE, in tiles")
+    assert tiled.need.temporary_bytes == MIB and any("decoded in tiles" in note for note in told.notes)
+    assert told.recommended is not None and run_plan(told, told.recommended).calls_in_tiles == {"VAE"}
+    neither, _ = decoded(2 * GIB, 2 * GIB)
+    assert (neither.device, neither.in_tiles) == ("cpu", False)
 
 
 def test_what_earlier_runs_taught_is_added(small: JobSubjects, job: Job, traces: Traces) -> None:

@@ -4,17 +4,18 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from PySide6.QtCore import QEventLoop, Qt, QTimer
-from PySide6.QtGui import QFontInfo, QPixmap
+from PySide6.QtCore import QEventLoop, QRectF, Qt, QTimer
+from PySide6.QtGui import QFont, QFontInfo, QFontMetrics, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QScrollBar, QWidget
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 from tests.support import broken_dataset, forecasts, rigs
 
 import screens_environment
-from diffusionforce.gui import icons, style, theme
+from diffusionforce.gui import icons, paint, style, theme
 from diffusionforce.gui.model import language, profile_shelf
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.environment import EnvironmentPage
@@ -64,6 +65,45 @@ def faults(window: Window) -> Iterator[str]:
                 yield f"small target: {where} {widget.width()} x {widget.height()}"
     if window.minimumSizeHint().width() > 1100 or window.minimumSizeHint().height() > 720:
         yield f"the window cannot be small: {window.minimumSizeHint()}"
+
+
+def cut_without_tip(window: Window) -> Iterator[str]:
+    """Yield texts in sight that are cut, and whose whole words no tool tip says."""
+    cut: list[tuple[QWidget, str, str]] = []
+    painted: list[QWidget] = []
+    begin, text = paint.begin, paint.text
+
+    def noted_begin(widget: QWidget) -> QPainter:
+        painted.append(widget)
+        return begin(widget)
+
+    def noted_text(painter: QPainter, rect: QRectF, string: str, *, font: QFont, **other: Any) -> None:
+        elide = other.get("elide", Qt.TextElideMode.ElideRight)
+        if elide is not None:
+            cut.append((painted[-1], string, QFontMetrics(font).elidedText(string, elide, int(rect.width()) + 1)))
+        text(painter, rect, string, font=font, **other)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paint, "begin", noted_begin)
+        patch.setattr(paint, "text", noted_text)
+        window.grab()
+    labels = [one for one in window.findChildren(Elided) if not one.visibleRegion().isEmpty()]
+    cut += [(one, one.text(), one.shown()) for one in labels]
+    for widget, whole, shown in cut:
+        if "…" in shown.replace(whole, "") and not any(part_of(whole, tip) for tip in tips_over(widget)):
+            yield f"cut: {type(widget).__name__} {whole!r} to {shown!r}"
+
+
+def part_of(words: str, tip: str) -> bool:
+    """Tell whether a tool tip says words, which may be cut in their midst already."""
+    return all(part in tip for part in words.split("…"))
+
+
+def tips_over(widget: QWidget | None) -> Iterator[str]:
+    """Yield the tool tips that the mouse may find over a widget."""
+    while widget is not None:
+        yield widget.toolTip()
+        widget = widget.parentWidget()
 
 
 def show_place(key: str) -> Callable[[Window, Path], None]:
@@ -309,7 +349,7 @@ def test_nothing_is_clipped_nameless_or_too_small(
             if not list(faults(window)):
                 break
             qtbot.wait(100)
-        assert list(faults(window)) == [], f"at {width} x {height}"
+        assert [*faults(window), *cut_without_tip(window)] == [], f"at {width} x {height}"
 
 
 def test_the_bundled_fonts_are_found(qapp: QApplication):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 from tests.support import rigs
@@ -12,6 +12,7 @@ from tests.support import rigs
 from diffusionforce.gui.model.readiness import ReadinessView
 from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.labels import Elided
 from diffusionforce.gui.widgets.notices import Banner
 
 WAIT_MS = 60_000
@@ -44,6 +45,9 @@ def test_an_engine_that_is_not_here_is_said_and_can_be_installed_from_here(
     assert page.plan.readiness.lack == "engine"
     assert "Musubi Tuner 0.3.4 is not installed" in banner(page).accessibleName()
     assert not page.start.isEnabled()
+    # Symptom: "Files of the model are looked for once the eng…" in the checklist.
+    (line,) = [one for one in page.checks.findChildren(QLabel) if one.text().startswith("Files of the model")]
+    assert not isinstance(line, Elided) and line.height() >= line.heightForWidth(line.width())
     nowhere = ("diffusionforce.engines.musubi.command", ["install", f"--from={tmp_path / 'nowhere.zip'}"])
     monkeypatch.setattr(ReadinessView, "remedy", lambda view: nowhere)
     press(page, "Install the engine")

@@ -9,7 +9,7 @@ from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_checks import Check, Standing
 from diffusionforce.gui.pictures import PictureStore
 from diffusionforce.gui.widgets.cards import Card
-from diffusionforce.gui.widgets.labels import Elided, Icon, Label
+from diffusionforce.gui.widgets.labels import Elided, Icon, Label, Wrapped
 from diffusionforce.gui.widgets.layout import add, clear, column, hairline, holder, row
 from diffusionforce.gui.widgets.picture_strip import PictureStrip
 
@@ -153,6 +153,9 @@ class ChecksCard(Card):
         self._shown = checks
         clear(self._lines)
         for check in checks:
-            line = holder(row(Icon(check.tone, check.tone, 15), (Elided(tr(check.text)), 1)))
+            parts = row()
+            parts.addWidget(Icon(check.tone, check.tone, 15), 0, Qt.AlignmentFlag.AlignTop)
+            parts.addWidget(Wrapped(tr(check.text)), 1)
+            line = holder(parts)
             line.setToolTip(tr(check.sentence))
             self._lines.addWidget(line)

@@ -1,7 +1,7 @@
 """The Queue place: runs that wait, in the real window with real trainer processes, and runs side by side."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import psutil
@@ -388,11 +388,10 @@ def test_the_rows_are_german_and_their_buttons_have_room(make_window: Callable[.
     try:
         window = make_window()
         runs_root().mkdir(parents=True)
-        folder = recorded.run_folder(runs_root() / "2026-01-02-110000-pocket-demo", end="stopped", upto=120)
+        name = f"{datetime.now():%Y-%m-%d-%H%M%S}-pocket-demo"
+        folder = recorded.run_folder(runs_root() / name, end="stopped", upto=120)
         state = folder.checkpoints_dir / "a_step_000100-state"
         write_checkpoint(state, manifest_of(recorded.job(folder.root), step=100), {"state.safetensors": b""})
-        now = datetime.now(UTC).isoformat()
-        folder.write_state(folder.read_state().model_copy(update={"started_at": now}))
         window.go("history")
         page = page_of(window)
         qtbot.waitUntil(lambda: len(page.past_rows) == 1, timeout=WAIT_MS)
@@ -431,3 +430,19 @@ def test_the_question_before_a_stop_says_that_the_next_run_starts(
     assert "queue" not in asked()
     session.end_by_force()
     qtbot.waitUntil(lambda: session.is_over, timeout=WAIT_MS)
+
+
+def test_a_run_began_at_the_same_time_on_every_page(window: Window, qtbot: QtBot):
+    # Symptom: the page of a run said 14:04, its line in the history 14:05, when its process had been there.
+    runs_root().mkdir(parents=True)
+    folder = recorded.run_folder(runs_root() / "2026-01-02-140459-pocket-demo", end="done")
+    folder.write_state(folder.read_state().model_copy(update={"started_at": "2026-01-02T14:05:07+00:00"}))
+    window.open_run(folder.root)
+    assert "14:04" in window.run_place.live.header.note.text()
+    window.go("gallery")
+    picker = window.gallery.header.runs
+    qtbot.waitUntil(lambda: "14:04" in picker.currentText(), timeout=WAIT_MS)
+    window.go("history")
+    page = page_of(window)
+    qtbot.waitUntil(lambda: len(page.past_rows) == 1, timeout=WAIT_MS)
+    assert "14:04" in page.past_rows[0].note.text()

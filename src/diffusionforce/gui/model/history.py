@@ -12,7 +12,7 @@ from diffusionforce.gui.model import words
 from diffusionforce.gui.model.dataset_title import folder_title
 from diffusionforce.gui.model.plan_words import short_facts
 from diffusionforce.gui.model.run_chain import begun_at, has_gone_on, run_of
-from diffusionforce.gui.model.run_title import day_and_time, job_title
+from diffusionforce.gui.model.run_title import day_and_time, job_title, started
 from diffusionforce.job import Job, read_job
 from diffusionforce.runs import RunFolder, RunState, SavedState, list_runs, list_states, unreadable_runs
 from diffusionforce.runs.labels import LABEL_NAME, NO_LABEL, RunLabel, read_label
@@ -85,8 +85,9 @@ class PastRun:
 
     @property
     def when(self) -> str:
-        """When it started, as people say it."""
-        return when(self.state.started_at)
+        """When it started, as people say it: by the name of its folder where we made it, as everywhere else."""
+        moment = started(self.root)  # Its state knows only when its process was there, which may be a minute later.
+        return when(self.state.started_at) if moment is None else day_and_time(moment)
 
     def facts(self) -> str:
         """Return what a line of the history says about it."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
@@ -23,6 +24,7 @@ from diffusionforce.gui.pages.run_plan import RunPlanPage
 from diffusionforce.gui.pages.run_tiles import RunTiles
 from diffusionforce.gui.rig_watch import Vitals
 from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Label
 from diffusionforce.gui.widgets.notices import Banner
 from diffusionforce.job import Job
@@ -331,6 +333,28 @@ def test_the_file_of_the_log_is_opened_only_where_something_is_in_it(window: Win
     live.refresh()
     assert not live.log.open_file.isEnabled()
     assert "nothing so far" in live.log.open_file.toolTip()
+
+
+@pytest.mark.parametrize(
+    ("log", "full_log", "opened"), [("a word", "more", "log.txt"), ("", "a word", "log.1.txt"), ("", "", "")]
+)
+def test_the_banner_of_a_failed_run_opens_a_log_that_has_words_or_none(
+    log: str, full_log: str, opened: str, window: Window, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Symptom: "Open log" of a run that had failed opened an empty file.
+    root = recorded.run_folder(tmp_path / "run", end="failed", upto=20).root
+    (root / "log.txt").write_text(log, encoding="utf-8")
+    (root / "log.1.txt").write_text(full_log, encoding="utf-8")
+    urls: list[str] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: urls.append(url.fileName()))
+    window.open_run(root)
+    qtbot.waitUntil(lambda: window.session is not None and window.session.is_over, timeout=WAIT_MS)
+    live = live_page(window)
+    qtbot.waitUntil(lambda: bool(live.notice.findChildren(Banner)), timeout=WAIT_MS)
+    for button in live.notice.findChildren(Button):
+        if button.accessibleName() == "Open log":
+            button.click()
+    assert urls == ([opened] if opened else [])
 
 
 def test_a_folder_that_holds_no_run_is_said_in_a_banner(window: Window, tmp_path: Path):

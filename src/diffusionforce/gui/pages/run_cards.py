@@ -135,9 +135,8 @@ class LogCard(Card):
         self._view.forget()
         self._count = 0
 
-    def show_file(self, path: Path) -> None:
+    def allow_file(self, holds_something: bool) -> None:
         """Let the file of the run be opened, unless there is nothing in it."""
-        holds_something = path.is_file() and path.stat().st_size > 0
         reason = tr("What the training process printed by itself: nothing so far. The steps are shown here.")
         self.open_file.allow(holds_something, reason=reason)
 

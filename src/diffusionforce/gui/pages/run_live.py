@@ -11,6 +11,7 @@ from diffusionforce.gui.model import again, measured
 from diffusionforce.gui.model.chart_table import file_stem
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.link_traffic import LinkTraffic
+from diffusionforce.gui.model.log_file import log_with_words
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pages.page import Page
 from diffusionforce.gui.pages.run_cards import LogCard, LossCard, PreviewsCard, StepCard
@@ -89,13 +90,13 @@ class RunLivePage(Page):
         notice.again_asked.connect(self._start_again)
         notice.onward_asked.connect(self._go_on)
         notice.run_asked.connect(self.run_asked)
-        notice.log_asked.connect(lambda: self._open(self.session.root / "log.txt"))
+        notice.log_asked.connect(self._open_log)
         self.loss.due.connect(self.refresh)
         for menu in (self.loss.menu, self.step.menu):
             menu.saved.connect(lambda path: self.toasts.say("ok", tr("Saved"), path))
             menu.failed.connect(self.failed)
         QShortcut(QKeySequence("Ctrl+F"), self).activated.connect(self.log.search.start)
-        self.log.file_asked.connect(lambda: self._open(self.session.root / "log.txt"))
+        self.log.file_asked.connect(self._open_log)
         self.previews.gallery_asked.connect(self.gallery_asked)
         self.measured.rebalance_asked.connect(self._rebalance)
 
@@ -133,7 +134,7 @@ class RunLivePage(Page):
         self.tiles.show_model(model, compact=self.compact)
         for card in (self.loss, self.step, self.log):
             card.show_model(model)
-        self.log.show_file(self.session.root / "log.txt")
+        self.log.allow_file(log_with_words(self.session.root) is not None)
         self._show_devices(model)
         self._show_links()
         self.measured.show_lines(measured.measured_lines(model), measured.causes(model))
@@ -207,6 +208,11 @@ class RunLivePage(Page):
         wish = "A preview" if command == "sample" else "A save"
         self.session.model.write_log(f"{wish} was asked for; it comes after this step.")
         self.refresh()
+
+    def _open_log(self) -> None:
+        log = log_with_words(self.session.root)
+        if log is not None:
+            self._open(log)
 
     @staticmethod
     def _open(path: Path) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit, QVBoxLayout, QWidget
 
 from diffusionforce.gui.model import again, words
 from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model.log_file import log_with_words
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.widgets.bars import ProgressBar
@@ -201,7 +202,7 @@ class RunNotice(QWidget):
             gallery.clicked.connect(self.gallery_asked)
             actions.append(gallery)
         actions += [self._offer(offer) for offer in again.offers(model)]
-        if result.tone == "err" and result.kind != "not_started":
+        if result.tone == "err" and root is not None and log_with_words(root) is not None:
             log = Button("Open log", "log")
             log.clicked.connect(self.log_asked)
             actions.append(log)

@@ -13,6 +13,7 @@ from typing import Any
 
 import tomli_w
 
+from diffusionforce.engines.musubi.advanced import ATTENTIONS, checked_advanced
 from diffusionforce.engines.musubi.families import Family, OptionValue
 from diffusionforce.engines.musubi.headers import FilePrecision
 from diffusionforce.engines.musubi.options import Option, options_of, require_option
@@ -20,8 +21,6 @@ from diffusionforce.engines.musubi.reserved import require_free
 from diffusionforce.errors import ProfileError
 from diffusionforce.job import Profile
 
-ADVANCED = "advanced"
-ATTENTIONS = ("sdpa", "flash_attn", "xformers", "flash3")
 _ON_BY_DEFAULT = {"nabla_add_sta": "no_nabla_add_sta"}
 """Flags that are on unless another one is given."""
 
@@ -157,25 +156,6 @@ def caption_arguments(
     if eight_bit and family.eight_bit_captions:
         values[family.eight_bit_captions] = True
     return EngineArguments(script=family.trainer.cache_captions, values=values)
-
-
-def checked_advanced(profile: Profile, *, family: Family) -> dict[str, OptionValue]:
-    """Return the advanced options of a profile.
-
-    Raises:
-        ProfileError: One is unknown, has a wrong value, or is decided elsewhere.
-    """
-    values: dict[str, OptionValue] = {}
-    for name, value in profile.advanced.items():
-        require_free(name, family=family)
-        require_option(family.trainer.train, name, value, origin=ADVANCED)
-        values[name] = tuple(value) if isinstance(value, list) else value
-    chosen = [name for name in ATTENTIONS if values.get(name)]
-    if len(chosen) > 1:
-        raise ProfileError(f"advanced.{chosen[0]} and advanced.{chosen[1]} exclude each other.", hint="Keep one.")
-    if values.get("xformers") and not values.get("split_attn"):
-        raise ProfileError("advanced.xformers needs advanced.split_attn = true.")
-    return values
 
 
 def require_checkpointing(profile: Profile, *, family: Family) -> None:

@@ -107,7 +107,7 @@ def require_option(script: str, name: str, value: object, *, origin: str) -> Non
     problem = options[name].problem(value)
     if problem:
         shown = str(value).lower() if isinstance(value, bool) else repr(value)
-        raise ProfileError(f"{origin}.{name} is {shown}: it {problem}.")
+        raise ProfileError(f"{origin}.{name} is {shown}: it {problem}{'' if problem.endswith('?') else '.'}")
 
 
 @functools.cache

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from diffusionforce.datasets import read_folder
 from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.engines.musubi.access import open_engine
-from diffusionforce.engines.musubi.arguments import checked_advanced, require_checkpointing
+from diffusionforce.engines.musubi.advanced import checked_advanced
+from diffusionforce.engines.musubi.arguments import require_checkpointing
 from diffusionforce.engines.musubi.families import Family, find_family
 from diffusionforce.engines.musubi.pin import read_pin
 from diffusionforce.engines.musubi.side_models import caching_calls, decoding_calls, num_sections

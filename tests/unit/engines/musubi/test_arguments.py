@@ -1,6 +1,7 @@
 """From a profile to the engine's options: complete, of the right types, and free of the traps of its defaults."""
 
 import ast
+import importlib.util
 import math
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tests.support.engine import needs_engine
 
 from diffusionforce.engines.musubi import engine_dir, read_pin
+from diffusionforce.engines.musubi.advanced import require_libraries
 from diffusionforce.engines.musubi.arguments import (
     EngineArguments,
     MemoryUse,
@@ -23,7 +25,7 @@ from diffusionforce.engines.musubi.arguments import (
 from diffusionforce.engines.musubi.families import FAMILIES, Family
 from diffusionforce.engines.musubi.options import options_of
 from diffusionforce.engines.musubi.reserved import PROFILE_SETTINGS, require_free
-from diffusionforce.errors import ProfileError
+from diffusionforce.errors import EngineError, ProfileError
 from diffusionforce.job import Profile
 
 ALL = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
@@ -192,13 +194,50 @@ def test_advanced_options_come_last_and_are_checked():
         ({"max_train_epochs": 3}, "lengths are counted in steps here"),
         ({"learning_rat": 1.0}, "Did you mean learning_rate?"),
         ({"xformers": True}, "advanced.xformers needs advanced.split_attn"),
+        # Each of these was found out by the engine, after everything had been prepared and the model loaded.
+        ({"optimizer_type": "AdamV"}, "advanced.optimizer_type is 'AdamV': it has to be a class of torch.optim"),
+        ({"optimizer_args": ["weight_decay"]}, "'weight_decay': write it as name=value"),
+        ({"optimizer_args": ["betas=0.9;0.99"]}, "its value has to be one of Python's"),
+        ({"lr_scheduler_args": ["a=b=c"]}, "'a=b=c': write it as name=value"),
+        ({"network_args": ["loraplus_lr_ratio 4"]}, "write it as name=value"),
+        ({"lr_scheduler": "cosin"}, "advanced.lr_scheduler is 'cosin': it has to be one of constant, "),
+        ({"lr_scheduler_type": "Cosine"}, "it has to be a class of torch.optim.lr_scheduler"),
+        ({"min_timestep": 2000}, "advanced.min_timestep is 2000: it has to be from 0 to 1000."),
+        ({"min_timestep": 500, "max_timestep": 500}, "has to be less than advanced.max_timestep"),
+        ({"timestep_sampling": "sigmiod"}, "did you mean sigmoid?"),
         ({"sdpa": True, "flash_attn": True}, "exclude each other"),
     ],
 )
-def test_what_is_decided_elsewhere_is_refused(advanced: dict[str, Any], words: str):
+def test_what_is_decided_elsewhere_or_does_not_work_is_refused(advanced: dict[str, Any], words: str):
     with pytest.raises(ProfileError) as refusal:
         arguments(profile=profile_of(advanced=advanced))
     assert words in refusal.value.sentence
+
+
+@pytest.mark.parametrize("advanced", [{"lr_scheduler": "constant"}, {"optimizer_type": "Adafactor"}])
+def test_a_warm_up_is_refused_where_the_engine_takes_none(advanced: dict[str, Any]):
+    with pytest.raises(ProfileError, match="does not start with a warm-up") as refusal:
+        arguments(profile=profile_of(advanced=advanced, warmup_steps=5))
+    assert refusal.value.hint == "Set training.warmup_steps to 0."
+    arguments(profile=profile_of(advanced=advanced))
+    fixed = {"optimizer_type": "adafactor", "optimizer_args": ["relative_step=False"]}
+    arguments(profile=profile_of(advanced=fixed, warmup_steps=5))
+
+
+@pytest.mark.parametrize(
+    ("advanced", "words"),
+    [
+        ({"flash3": True}, "advanced.flash3 needs the library flash_attn_interface, which is not installed."),
+        ({"optimizer_type": "nowhere.Lion"}, "advanced.optimizer_type needs the library nowhere"),
+        ({"optimizer_type": "AdamW8bit"}, "advanced.optimizer_type needs the library bitsandbytes"),
+        ({"log_with": "all"}, "advanced.log_with needs the library tensorboard"),
+    ],
+)
+def test_libraries_of_options_are_looked_for(monkeypatch: pytest.MonkeyPatch, advanced: dict[str, Any], words: str):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(EngineError, match=words):
+        require_libraries(profile_of(advanced=advanced))
+    require_libraries(profile_of(advanced={"optimizer_type": "Adamax", "sdpa": True}))
 
 
 @ALL

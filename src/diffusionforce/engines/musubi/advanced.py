@@ -1,0 +1,146 @@
+"""The advanced options of a profile: each known, of the right type, free to be set, and of a value that works.
+
+The engine looks at most of them when the model has been loaded, after all pictures and captions have been prepared. A
+misspelt optimiser or a list item without its equals sign would cost that much time, and end in a library's words.
+"""
+
+import ast
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from diffusionforce.engines.musubi.families import Family, OptionValue
+from diffusionforce.engines.musubi.options import require_option
+from diffusionforce.engines.musubi.reserved import require_free
+from diffusionforce.errors import EngineError, ProfileError
+from diffusionforce.job import Profile
+
+ADVANCED = "advanced"
+ATTENTIONS = ("sdpa", "flash_attn", "xformers", "flash3")
+_LIBRARIES = {"flash_attn": "flash_attn", "xformers": "xformers", "flash3": "flash_attn_interface"}
+_LOGGERS = {"tensorboard": ("tensorboard",), "wandb": ("wandb",), "all": ("tensorboard", "wandb")}
+_OPTIMIZERS = ("adamw", "adamw8bit", "adafactor")
+"""Those that the engine knows by these names, whatever the case."""
+_SCHEDULES = (
+    "constant",
+    "constant_with_warmup",
+    "cosine",
+    "cosine_with_min_lr",
+    "cosine_with_restarts",
+    "inverse_sqrt",
+    "linear",
+    "piecewise_constant",
+    "polynomial",
+    "rex",
+    "warmup_stable_decay",
+)
+_LAST_TIMESTEP = 1000
+
+
+def checked_advanced(profile: Profile, *, family: Family) -> dict[str, OptionValue]:
+    """Return the advanced options of a profile.
+
+    Raises:
+        ProfileError: One is unknown, has a wrong value, is decided elsewhere, or contradicts another setting.
+    """
+    values: dict[str, OptionValue] = {}
+    for name, value in profile.advanced.items():
+        require_free(name, family=family)
+        require_option(family.trainer.train, name, value, origin=ADVANCED)
+        values[name] = tuple(value) if isinstance(value, list) else value
+    for problem in _problems(values, profile):
+        raise problem
+    return values
+
+
+def require_libraries(profile: Profile) -> None:
+    """Refuse advanced options that need a library which is not installed.
+
+    Raises:
+        EngineError: The sentence names the option and the library.
+    """
+    for name, library in _libraries(profile.advanced):
+        if importlib.util.find_spec(library) is None:
+            raise EngineError(
+                f"{ADVANCED}.{name} needs the library {library}, which is not installed.",
+                hint="Install it beside the engine's libraries, or leave the option out.",
+            )
+
+
+def _libraries(advanced: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from ((name, library) for name, library in _LIBRARIES.items() if advanced.get(name))
+    yield from (("log_with", library) for library in _LOGGERS.get(str(advanced.get("log_with", "")), ()))
+    for name in ("optimizer_type", "lr_scheduler_type"):
+        package, dot, _ = str(advanced.get(name, "")).partition(".")
+        if package.lower().endswith("8bit"):
+            yield name, "bitsandbytes"
+        elif dot:
+            yield name, package
+
+
+def _problems(values: Mapping[str, Any], profile: Profile) -> Iterator[ProfileError]:
+    chosen = [name for name in ATTENTIONS if values.get(name)]
+    if len(chosen) > 1:
+        yield ProfileError(f"advanced.{chosen[0]} and advanced.{chosen[1]} exclude each other.", hint="Keep one.")
+    if values.get("xformers") and not values.get("split_attn"):
+        yield ProfileError("advanced.xformers needs advanced.split_attn = true.")
+    for name, problem_of in _VALUES.items():
+        problem = problem_of(values[name]) if name in values else ""
+        if problem:
+            yield ProfileError(f"advanced.{name} {problem}.")
+    if values.get("min_timestep", 0) >= values.get("max_timestep", _LAST_TIMESTEP):
+        yield ProfileError("advanced.min_timestep has to be less than advanced.max_timestep.")
+    without_warmup = _without_warmup(values)
+    if profile.training.warmup_steps and without_warmup:
+        yield ProfileError(
+            f"advanced.{without_warmup} is {values[without_warmup]!r}, which the engine does not start with a warm-up.",
+            hint="Set training.warmup_steps to 0.",
+        )
+
+
+def _without_warmup(values: Mapping[str, Any]) -> str:
+    """Return the option for which the engine takes no warm-up; empty if there is none."""
+    chooses_rate = "relative_step=False" not in values.get("optimizer_args", ())
+    if str(values.get("optimizer_type", "")).lower() == "adafactor" and chooses_rate:
+        return "optimizer_type"
+    return "lr_scheduler" if values.get("lr_scheduler") == "constant" and "lr_scheduler_type" not in values else ""
+
+
+def _pair_problem(items: Iterable[str], *, is_python: bool) -> str:
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not name or not equals or "=" in value:
+            return f"has the item {item!r}: write it as name=value"
+        if is_python:
+            try:
+                ast.literal_eval(value)
+            except (ValueError, SyntaxError):
+                return f"has the item {item!r}: its value has to be one of Python's, like 0.1, True or 'text'"
+    return ""
+
+
+def _class_problem(name: str, *, module: str, known: tuple[str, ...] = ()) -> str:
+    """Say what is wrong with the name of a class; one of another library is looked for when the run starts."""
+    if "." in name or name.lower() in known or hasattr(importlib.import_module(module), name):
+        return ""
+    return f"is {name!r}: it has to be a class of {module}, or a whole name like library.Class"
+
+
+def _timestep_problem(value: int) -> str:
+    return "" if 0 <= value <= _LAST_TIMESTEP else f"is {value}: it has to be from 0 to {_LAST_TIMESTEP}"
+
+
+_VALUES: Mapping[str, Callable[[Any], str]] = {
+    "optimizer_type": lambda name: _class_problem(name, module="torch.optim", known=_OPTIMIZERS),
+    "lr_scheduler_type": lambda name: _class_problem(name, module="torch.optim.lr_scheduler"),
+    "lr_scheduler": lambda name: (
+        "" if name in _SCHEDULES else f"is {name!r}: it has to be one of {', '.join(_SCHEDULES)}"
+    ),
+    "optimizer_args": lambda items: _pair_problem(items, is_python=True),
+    "lr_scheduler_args": lambda items: _pair_problem(items, is_python=True),
+    "network_args": lambda items: _pair_problem(items, is_python=False),
+    "min_timestep": _timestep_problem,
+    "max_timestep": _timestep_problem,
+}
+"""What is wrong with a value that has the right type, as the end of a sentence; empty if nothing is."""

@@ -1,13 +1,16 @@
 """The window as a program."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.gui import recorded
 
-from diffusionforce.gui.app import running_run
+from diffusionforce.gui.app import first_place, last_run, running_run
+from diffusionforce.gui.shell import Window
 
 QUICK = """
 import sys
@@ -54,6 +57,31 @@ def test_the_window_opens_on_the_run_that_goes_on(home: Path):
     recorded.run_folder(home / "runs" / "c", upto=120)
     assert running_run() == home / "runs" / "c"
     assert start() == "c|120"
+
+
+def test_the_window_opens_on_the_run_on_which_it_was_closed(tmp_path: Path):
+    # Symptom: a window that was closed on a run that had failed opened on the plan of another.
+    folder = recorded.run_folder(tmp_path / "my-run", end="failed", upto=20)
+    assert start(str(folder.root)) == start() == "my-run|20"
+    shutil.rmtree(folder.root)
+    assert start() == "None|0"
+
+
+def test_the_window_opens_where_it_was_closed(make_window: Callable[..., Window], tmp_path: Path, home: Path):
+    recorded.run_folder(home / "runs" / "a", end="done")  # Nobody is led through the first steps any more.
+    window = make_window()
+    for place, kept in (("gallery", "gallery"), ("keys", "keys"), ("welcome", "run"), ("run", "run")):
+        window.go(place)
+        window.close()
+        assert first_place(window.preferences) == kept
+        assert last_run(window.preferences) is None
+        window.show()
+    window.preferences.remember_place("a place of another version", run=None)
+    assert first_place(window.preferences) == "run"
+    window.open_run(recorded.run_folder(tmp_path / "goes-on", upto=120).root)
+    window.go("datasets")
+    window.close()  # What became of a run that goes on without the window matters more than the place.
+    assert last_run(window.preferences) == tmp_path / "goes-on"
 
 
 def test_a_folder_without_a_run_opens_the_window_all_the_same(tmp_path: Path):

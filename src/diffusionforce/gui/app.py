@@ -20,7 +20,7 @@ from diffusionforce.gui.model.crash_notes import CrashNotes
 from diffusionforce.gui.preferences import STEPS_SEEN_KEY, TOKEN_KEPT_KEY, Preferences
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.single_window import SingleWindow, come_to_front
-from diffusionforce.runs import data_dir, list_runs, runs_root
+from diffusionforce.runs import RunFolder, data_dir, list_runs, runs_root
 
 SWITCH_INTERVAL_S = 0.0002
 LOAD_REST_MS = 2000
@@ -34,7 +34,7 @@ def main(run: Path | None = None) -> int:
 
     Args:
         run: A run folder to open: followed while its run goes on, shown when it is over. None opens the run that
-            goes on now, if there is one.
+            goes on now, or else what was in sight when the last window was closed.
 
     Returns:
         The exit code.
@@ -55,7 +55,7 @@ def main(run: Path | None = None) -> int:
     language.use(preferences.language)
     notes = CrashNotes()
     crashed = notes.begin()
-    run = run or running_run()
+    run = run or running_run() or last_run(preferences)
     window = Window(preferences, place="run" if run is not None else first_place(preferences))
     sys.excepthook = _show_bug
     single.asked.connect(lambda folder: _come_forward(window, folder))
@@ -85,9 +85,15 @@ def main(run: Path | None = None) -> int:
 
 
 def first_place(preferences: Preferences) -> str:
-    """Return the place to open: the first steps for somebody new, else Run."""
+    """Return the place to open: the first steps for somebody new, else where the last window was closed."""
     is_new = not preferences.text(STEPS_SEEN_KEY) and first_run.is_first_start()
-    return "welcome" if is_new else "run"
+    return "welcome" if is_new else preferences.place if places.is_lasting(preferences.place) else "run"
+
+
+def last_run(preferences: Preferences) -> Path | None:
+    """Return the run that was in sight when the last window was closed; None where none was, or it is gone."""
+    run = preferences.run
+    return run if run is not None and RunFolder(run).state_path.is_file() else None
 
 
 def running_run() -> Path | None:

@@ -30,6 +30,11 @@ def build(key: str, window: "Window") -> "Place":
     return _BUILDERS[key](window)
 
 
+def is_lasting(key: str) -> bool:
+    """Whether there is such a place, and a window can begin in it because another one was closed there."""
+    return key in _BUILDERS and key != "welcome"
+
+
 def load() -> None:
     """Load the code of all places; nothing is built. For a thread, while the window has nothing else to do."""
     for name in ("datasets", "profiles", "profile_editor", "settings", "rig", "history", "gallery", "run_live"):

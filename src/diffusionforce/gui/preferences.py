@@ -72,6 +72,22 @@ class Preferences:
         self._store.setValue("geometry", value)
 
     @property
+    def place(self) -> str:
+        """The place at which the last window was closed; empty where there was none."""
+        return self.text("place")
+
+    @property
+    def run(self) -> Path | None:
+        """The run that was in sight there, or went on without a window; None for none."""
+        path = self.text("place_run")
+        return Path(path) if path else None
+
+    def remember_place(self, place: str, *, run: Path | None) -> None:
+        """Write down where the next window opens."""
+        self.set_text("place", place)
+        self.set_text("place_run", "" if run is None else str(run.absolute()))
+
+    @property
     def profile(self) -> str:
         """Name or path of the profile chosen last."""
         return str(self._store.value("profile", ""))

@@ -143,6 +143,11 @@ class Window(QWidget):
         page = cast("GalleryPage", self._begun("gallery"))
         page.when_complete(lambda: deed(page))
 
+    @property
+    def here(self) -> str:
+        """The place in sight."""
+        return next((key for key, page in self._built.items() if page is self.places.currentWidget()), "run")
+
     def place(self, key: str) -> "Place":
         """Return a place, complete."""
         page = self._begun(key)
@@ -189,7 +194,7 @@ class Window(QWidget):
 
     def retranslate(self) -> None:
         """Build the places anew in another language; what goes on in them is kept outside of them."""
-        here = next((key for key, page in self._built.items() if page is self.places.currentWidget()), "run")
+        here = self.here
         self.sidebar.retranslate()
         self.trash.finish_all()  # What could bring a run back goes with its page.
         for page in self._built.values():
@@ -424,6 +429,7 @@ class Window(QWidget):
             event.ignore()
             return
         self.preferences.geometry = self.saveGeometry()
+        self._remember_place()
         self.preferences.save()
         self.closing.let_go()
         self.trash.finish_all()
@@ -432,6 +438,13 @@ class Window(QWidget):
         if "rig" in self._built:
             cast("RigPage", self._built["rig"]).let_go()
         super().closeEvent(event)
+
+    def _remember_place(self) -> None:
+        """Write down what the next window opens on: a run that goes on without this one, else what is in sight."""
+        if self.session is not None and self.is_going():
+            self.preferences.remember_place("run", run=self.session.root)
+        else:
+            self.preferences.remember_place(self.here, run=self.run_place.shown_run if self.here == "run" else None)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Go through the window with Tab as it is laid out."""

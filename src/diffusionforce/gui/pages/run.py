@@ -114,6 +114,11 @@ class RunPlace(QStackedWidget):
         """Whether another run than the window's is in sight."""
         return self._other is not None and self.currentWidget() is self._other
 
+    @property
+    def shown_run(self) -> Path | None:
+        """The folder of the run in sight; None where the plan is."""
+        return None if self.shows_plan else (self.other if self.shows_other else self.live).session.root
+
     def show_session(self, session: RunSession, *, opens: bool = True) -> None:
         """Take another run.
 

@@ -12,16 +12,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from diffusionforce.datasets import read_folder
+from diffusionforce.datasets import load_rgb, read_folder
+from diffusionforce.datasets.subject import PLACEHOLDER
 from diffusionforce.engines.musubi.families import Family
 from diffusionforce.errors import DatasetError, ProfileError
 from diffusionforce.job import Profile
+from diffusionforce.job.files import is_there
 
-_SIDE = 8
+_SIDE = 16
 """Sides of a sample are a multiple of this many pixels."""
 _FRAMES = 4
 """Frames of a sample are a multiple of this many, and one more."""
 _OPTION = re.compile(r"(?:^|\s)--(?=\S)")
+_UNKNOWN_PLACEHOLDER = re.compile(r"\{\w+\}")
 
 
 def _whole(low: int, high: int) -> Callable[[str], int]:
@@ -65,7 +68,7 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "of": ("one_frame", str),
 }
 """Options in a prompt: what the engine calls them inside, and how a value is read."""
-_PICTURES = ("image_path", "end_image_path", "control_video_path", "control_image_path")
+_PICTURES = ("image_path", "end_image_path", "control_image_path")
 
 
 def sample_prompts(profile: Profile, *, family: Family, dataset_dir: Path) -> list[dict[str, Any]]:
@@ -79,7 +82,8 @@ def sample_prompts(profile: Profile, *, family: Family, dataset_dir: Path) -> li
         dataset_dir: What is trained on. Where it holds nothing, what prompts need is not missed: others refuse it.
 
     Raises:
-        ProfileError: A prompt has an option that is unknown or has a wrong value, or names a picture that is not there.
+        ProfileError: A prompt has an option that is unknown or has a wrong value, a placeholder that stands for
+            nothing, or names a picture that is none.
     """
     made_from = _made_from(dataset_dir, family=family)
     return [
@@ -118,6 +122,12 @@ def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[
     prompt = head.strip()
     if not prompt:
         raise ProfileError(f"samples.prompts: prompt {number} is empty.")
+    unknown = _UNKNOWN_PLACEHOLDER.search(prompt)
+    if unknown is not None and unknown[0] != PLACEHOLDER:
+        raise ProfileError(
+            f"samples.prompts: prompt {number} has {unknown[0]}, which stands for nothing.",
+            hint=f"Write {PLACEHOLDER} for the word that calls the subject.",
+        )
     table: dict[str, Any] = {
         "prompt": prompt,
         "width": samples.width,
@@ -134,9 +144,21 @@ def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[
             table.setdefault(name, []).append(value)
         else:
             table[name] = value
-    table["frame_count"] = (table["frame_count"] - 1) // _FRAMES * _FRAMES + 1
+    _require_frames(table["frame_count"], number, profile, family=family)
     _require_pictures(table, number)
     return table
+
+
+def _require_frames(frames: int, number: int, profile: Profile, *, family: Family) -> None:
+    """Refuse what the engine would quietly make shorter."""
+    fewer = (frames - 1) // _FRAMES * _FRAMES + 1
+    if frames != fewer:
+        is_profiles = frames == profile.samples.num_frames
+        where = "samples.num_frames is" if is_profiles else f"samples.prompts: prompt {number}: --f is"
+        raise ProfileError(
+            f"{where} {frames}: {family.title} makes clips of a multiple of {_FRAMES} frames, and one more.",
+            hint=f"Write {fewer} or {fewer + _FRAMES}.",
+        )
 
 
 def _read(option: str, number: int) -> tuple[str, Any]:
@@ -161,9 +183,17 @@ def _read(option: str, number: int) -> tuple[str, Any]:
 
 
 def _require_pictures(table: Mapping[str, Any], number: int) -> None:
-    for name in _PICTURES:
-        paths = table.get(name, [])
-        for path in paths if isinstance(paths, list) else [paths]:
-            if not Path(path).exists():
-                where = f"samples.prompts: prompt {number}"
-                raise ProfileError(f"{where} names {path}, which is not there.", hint="Write the whole path.")
+    where = f"samples.prompts: prompt {number}"
+    named = [path for name in _PICTURES for path in _listed(table.get(name, []))]
+    for path in (*named, *_listed(table.get("control_video_path", []))):
+        if not is_there(Path(path)):
+            raise ProfileError(f"{where} names {path}, which is not there.", hint="Write the whole path.")
+    for path in named:
+        try:
+            load_rgb(Path(path))
+        except DatasetError as error:
+            raise ProfileError(f"{where} names {path}, which is no picture.", detail=str(error)) from error
+
+
+def _listed(paths: str | list[str]) -> list[str]:
+    return paths if isinstance(paths, list) else [paths]

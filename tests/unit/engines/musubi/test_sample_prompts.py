@@ -19,7 +19,7 @@ def profile_of(family: Family, *prompts: str, **samples: Any) -> Profile:
     model = {"family": family.name, "engine": "musubi"}
     training = {"steps": 1, "timestep_sampling": "shift", "flow_shift": 3.0}
     table = {"schema_version": 1, "title": "T", "model": model, "training": training}
-    return Profile.model_validate({**table, "samples": {"prompts": list(prompts), "num_frames": 10, **samples}})
+    return Profile.model_validate({**table, "samples": {"prompts": list(prompts), "num_frames": 9, **samples}})
 
 
 def tables(family: Family, *prompts: str, **samples: Any) -> list[dict[str, Any]]:
@@ -39,6 +39,15 @@ def test_what_a_prompt_does_not_say_is_the_profiles():
     }
 
 
+def test_a_number_of_frames_that_the_engine_would_change_is_refused():
+    with pytest.raises(ProfileError, match=r"samples\.num_frames is 10: Wan 2\.1 T2V 14B makes") as refusal:
+        tables(WAN, "a fox", num_frames=10)
+    assert refusal.value.hint == "Write 9 or 13."
+    with pytest.raises(ProfileError, match="prompt 1: --f is 6: "):
+        tables(WAN, "a fox --f 6")
+    assert tables(KLEIN, "a fox", num_frames=10)[0]["frame_count"] == 1
+
+
 def test_videos_have_frames_and_the_guidance_of_their_model():
     (table,) = tables(WAN, "a fox", guidance=5.0)
     assert (table["frame_count"], table["cfg_scale"], table["discrete_flow_shift"]) == (9, 5.0, 5.0)
@@ -55,7 +64,7 @@ def test_the_engines_own_noise_schedule_is_not_left_to_models_that_it_does_not_s
 
 def test_options_behind_a_prompt_count(tmp_path: Path):
     picture = tmp_path / "ein Bild.png"
-    picture.touch()
+    Image.new("RGB", (64, 64)).save(picture)
     pictures = f"--i {picture} --ci {picture} --ci {picture}"
     text = f"a fox, 8-bit --w 640 --h 480 --f 17 --d 3 --s 8 --l 2.5 --n blurry, red {pictures}"
     (table,) = tables(WAN, text)
@@ -79,10 +88,16 @@ def test_the_beginning_of_a_prompt_is_no_option():
         ("a fox --width 3", "--width is no option of a prompt."),
         ("a fox --w", "prompt 2: --w has no value."),
         ("a fox --w x", "prompt 2: --w is 'x': it has to be a number."),
-        ("a fox --w 513", "--w is '513': it has to be a multiple of 8."),
+        ("a fox --w 513", "--w is '513': it has to be a multiple of 16."),
         ("a fox --s 0", "--s is '0': it has to be from 1 to 1000."),
         ("a fox --g nan", "--g is 'nan': it has to be from 0 to 1000."),
         ("a fox --i /none/x.png", "prompt 2 names /none/x.png, which is not there."),
+        # A file that is no picture, and a folder, were found out when the first sample was to be made.
+        (f"a fox --i {__file__}", "test_sample_prompts.py, which is no picture."),
+        (f"a fox --ci {Path(__file__).parent}", "which is no picture."),
+        (f"a fox --i {'x' * 5000}", ", which is not there."),
+        # The model drew what it makes of the braces.
+        ("a photo of {triger}", "has {triger}, which stands for nothing."),
         ("  ", "prompt 2 is empty."),
         ("--w 512", "prompt 2 is empty."),
     ],

@@ -10,7 +10,7 @@ from tests.support.planned_runs import GIB, planned
 
 from diffusionforce.errors import CardMemoryError, DeviceError
 from diffusionforce.job import Job
-from diffusionforce.trainer.forecasting.smaller import for_training
+from diffusionforce.trainer.forecasting.smaller import for_samples, for_training
 from diffusionforce.trainer.planning import PlannedRun
 from diffusionforce.trainer.rescue import as_in_profile, with_ways_out
 
@@ -48,6 +48,13 @@ def test_what_is_tried(tmp_path: Path):
         "dataset.width = 128 with dataset.height = 128",
         "lora.rank = 4",
     ]
+
+
+def test_fewer_frames_are_numbers_that_models_make(tmp_path: Path):
+    """Samples of four frames in place of nine were offered, and no model makes four."""
+    attempts = for_samples(job_with(tmp_path, samples__num_frames=17))
+    frames = [attempt.settings["samples.num_frames"] for attempt in attempts if attempt.about == "frames"]
+    assert frames == [9, 5, 1]
 
 
 def test_only_changes_that_save_what_was_wanted_are_offered(tmp_path: Path):

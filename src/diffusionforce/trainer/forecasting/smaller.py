@@ -66,7 +66,7 @@ def for_samples(job: Job) -> Iterator[Attempt]:
     samples = job.profile.samples
     frames = samples.num_frames
     while frames > 1:
-        frames = max(1, frames // 2)
+        frames = frames // 8 * 4 + 1  # Models make a multiple of four, and one more.
         words = f"samples of {frames} frames" if frames > 1 else "samples of a single frame"
         yield Attempt(about="frames", words=words, settings={"samples.num_frames": frames})
     for width, height in _smaller_sizes(samples.width, samples.height):

@@ -37,6 +37,10 @@ _WANTED = {
     "less_than_equal": "{le} or less",
     "less_than": "less than {lt}",
     "multiple_of": "a multiple of {multiple_of}",
+    "too_short": "a list of {min_length} or more",
+    "too_long": "a list of {max_length} or fewer",
+    "string_too_short": "a text of {min_length} or more letters",
+    "string_too_long": "a text of {max_length} or fewer letters",
     "literal_error": "{expected}",
 }
 """What to write in place of a value, by pydantic's kind of error and with the numbers of its context."""

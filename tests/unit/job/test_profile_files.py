@@ -106,6 +106,9 @@ def test_integers_may_stand_for_fractions_and_lists_for_prompts(tmp_path: Path):
         ({"extra": '[devices]\nuse = ["cuda:99999999999999999999"]'}, "is no device"),
         ({"extra": '[devices]\nuse = ["cuda:64"]'}, "a number from 0 to 63"),
         ({"extra": '[devices]\nuse = ["cuda:0", "cuda:00"]'}, "'cuda:00' is no device"),
+        # Symptom: "tuple should have at most 64 items after validation, not 65".
+        ({"extra": f"[samples]\nprompts = {['ok'] * 65}"}, "write a list of 64 or fewer."),
+        ({"extra": "[devices]\nuse = []"}, "devices.use is []: write a list of 1 or more."),
         ({"extra": "[samples]\n[samples]"}, "is not valid TOML"),
         ({"extra": "[advanced]\nsplit_attn = true"}, "advanced is for the engine musubi only"),
         (

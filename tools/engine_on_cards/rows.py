@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from diffusionforce.job import builtin_profiles, read_profile
+from diffusionforce.job import Profile, builtin_profiles, read_profile
 
 TINY_SIDE = 64
 _TINY_PICTURES = {"dataset.width": TINY_SIDE, "dataset.height": TINY_SIDE, "lora.rank": 4, "lora.alpha": 4.0}
@@ -20,6 +20,8 @@ class Row:
         way: The way that the product is asked to go, as a forecast calls it; empty takes the fastest that fits.
         weights: Number format of the engine's own run: that of the way.
         num_cards: Cards of the product's run.
+        at_a_time: Pictures that the product's run takes at a time, the others of a step accumulated; 0 leaves the batch
+            to the plan, which splits it for several cards and not for one.
         budget_gib: What each of them, and the engine's one, may hold; 0 limits nothing.
         makes_samples: Whether the product's run makes samples.
         num_frames: Frames of a sample.
@@ -32,6 +34,7 @@ class Row:
     way: str = ""
     weights: Literal["bf16", "fp8"] = "bf16"
     num_cards: int = 2
+    at_a_time: int = 0
     budget_gib: float
     makes_samples: bool = True
     num_frames: int = 1
@@ -41,7 +44,12 @@ class Row:
     @property
     def family(self) -> str:
         """Name of the profile's family."""
-        return read_profile(builtin_profiles()[self.profile]).model.family
+        return self._profile.model.family
+
+    @property
+    def batch_size(self) -> int:
+        """Pictures of a step."""
+        return self._profile.training.batch_size
 
     def settings(self, *, num_steps: int, saves_at: int, samples: bool, tiny: bool) -> dict[str, Any]:
         """What a run changes in the profile.
@@ -66,9 +74,16 @@ class Row:
             "dataset.height": 1024,
             "checkpoints.every_steps": saves_at,
         }
+        if self.at_a_time:
+            values["training.batch_size"] = self.at_a_time
+            values["training.gradient_accumulation"] = self.batch_size // self.at_a_time
         if self.budget_gib and not tiny:
             values["memory.budget_gb"] = [self.budget_gib]
         return {**values, **(_TINY_PICTURES | _TINY_SAMPLES if tiny else {})}
+
+    @property
+    def _profile(self) -> Profile:
+        return read_profile(builtin_profiles()[self.profile])
 
 
 ROWS: Mapping[str, Row] = {
@@ -82,4 +97,25 @@ ROWS: Mapping[str, Row] = {
         profile="wan22-t2v-14b", way="split, fp8 weights", weights="fp8", budget_gib=24, num_frames=9, swaps={4: 30}
     ),
     "one-card": Row(profile="wan21-14b", num_cards=1, budget_gib=0, makes_samples=False, swaps={4: 0}),
+    # One card held to a budget: the engine swaps blocks by itself, as many as the plan says; so the same by hand.
+    "wan-one-16": Row(profile="wan21-14b", num_cards=1, at_a_time=1, budget_gib=16, num_frames=9, swaps={1: 30}),
+    "wan-one-24": Row(profile="wan21-14b", num_cards=1, budget_gib=24, num_frames=9, swaps={4: 31, 1: 18}),
+    "wan-one-16-fp8": Row(
+        profile="wan21-14b",
+        way="one card + swap on GPU 0 (NVIDIA H200), fp8 weights",  # Ways on one card are called after the card.
+        weights="fp8",
+        num_cards=1,
+        at_a_time=1,
+        budget_gib=16,
+        num_frames=9,
+        swaps={1: 19},
+    ),
+    "klein-one-12": Row(
+        profile="klein-9b-1024",
+        num_cards=1,
+        at_a_time=1,
+        budget_gib=12,
+        swaps={1: 24},
+        blocks=6,
+    ),
 }

@@ -103,10 +103,9 @@ class Bench:
             flags: Further options of the engine.
         """
         job = self.job("none", num_steps=self.alone_steps, samples=False)
-        batch_size = job.profile.training.batch_size
         settings = {
             "training.batch_size": at_a_time,
-            "training.gradient_accumulation": batch_size // at_a_time,
+            "training.gradient_accumulation": self.row.batch_size // at_a_time,
             "checkpoints.every_steps": 0,
         }
         profile = changed(job.profile, settings, origin="the engine alone")

@@ -18,7 +18,7 @@ from diffusionforce.runs import shortened
 from diffusionforce.wire.weights import LoraInfo
 
 Names: TypeAlias = Literal["engine", "dotted", "unknown"]
-_ENGINE_PREFIX = "lora_unet_"
+ENGINE_PREFIX = "lora_unet_"
 _DOTTED_PREFIXES = ("diffusion_model.", "transformer.", "lora_transformer.")
 _PARTS = {
     "lora_down.weight": "LoRA",
@@ -40,6 +40,7 @@ _PARTS = {
 }
 _LONGEST_FIRST = tuple(sorted(_PARTS, key=len, reverse=True))
 _DOWN = ("lora_down.weight", "lora_A.weight")
+_UP = ("lora_up.weight", "lora_B.weight")
 _FORMATS = {"F64": ("<d", 8), "F32": ("<f", 4), "F16": ("<e", 2)}
 _MAX_SHOWN = 5
 
@@ -95,7 +96,7 @@ def read_modules(header: Header) -> dict[str, Module]:
     """Return the layers of a LoRA by name.
 
     Raises:
-        WeightsError: The file is no LoRA.
+        WeightsError: The file is no LoRA, or a half of one of its layers is missing.
     """
     found: dict[str, Module] = {}
     for key, tensor in header.tensors.items():
@@ -111,7 +112,20 @@ def read_modules(header: Header) -> dict[str, Module]:
             f"{shortened(header.path)} is no LoRA: none of its {len(header.tensors)} tensors is part of one.",
             hint="Large files with such a name are often whole models.",
         )
+    _require_halves(header, found)
     return found
+
+
+def _require_halves(header: Header, modules: Iterable[str]) -> None:
+    """Refuse a layer of which one matrix is not there, or has another rank: what was saved is not what is used."""
+    for name in modules:
+        for down, up in zip(_DOWN, _UP, strict=True):
+            halves = [header.tensors.get(f"{name}.{part}") for part in (down, up)]
+            shapes = [half.shape for half in halves if half is not None]
+            if len(shapes) == 1:
+                raise WeightsError(f"{shortened(header.path)} is no whole LoRA: {name} has only one matrix of two.")
+            if all(len(shape) >= 2 for shape in shapes) and shapes and shapes[0][0] != shapes[1][1]:
+                raise WeightsError(f"{shortened(header.path)} is damaged: the two matrices of {name} have other ranks.")
 
 
 def families_of(modules: Iterable[Module], metadata: Mapping[str, str]) -> tuple[Family, ...]:
@@ -144,7 +158,7 @@ def comfy_verdict(
 
 def bare_name(name: str) -> str:
     """Return the name of a layer with underscores and without what stands before it, whatever wrote the file."""
-    for prefix in (_ENGINE_PREFIX, *_DOTTED_PREFIXES):
+    for prefix in (ENGINE_PREFIX, *_DOTTED_PREFIXES):
         name = name.removeprefix(prefix)
     return name.replace(".", "_")
 
@@ -157,7 +171,7 @@ def _expected(family: Family, bare: set[str]) -> frozenset[str]:
 
 def _naming(modules: Iterable[str]) -> Names:
     names = list(modules)
-    if all(name.startswith(_ENGINE_PREFIX) for name in names):
+    if all(name.startswith(ENGINE_PREFIX) for name in names):
         return "engine"
     return "dotted" if all(name.startswith(_DOTTED_PREFIXES) for name in names) else "unknown"
 

@@ -107,6 +107,24 @@ def test_a_file_that_is_no_lora_is_refused(tmp_path: Path):
         describe_lora(tmp_path / "none.safetensors")
 
 
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"lora_down.weight": (4, 5120)}, "is no whole LoRA: lora_unet_blocks_0_ffn_0 has only one matrix of two."),
+        ({"lora_B.weight": (13824, 4)}, "is no whole LoRA: lora_unet_blocks_0_ffn_0 has only one matrix of two."),
+        (
+            {"lora_down.weight": (4, 5120), "lora_up.weight": (13824, 8)},
+            "of lora_unet_blocks_0_ffn_0 have other ranks.",
+        ),
+    ],
+)
+def test_half_a_lora_is_not_said_to_load(tmp_path: Path, parts: dict[str, tuple[int, ...]], words: str):
+    tensors = {f"lora_unet_blocks_0_ffn_0.{part}": shape for part, shape in parts.items()}
+    with pytest.raises(WeightsError) as refusal:
+        describe_lora(write_weights(tmp_path / "x.safetensors", tensors))
+    assert words in refusal.value.sentence
+
+
 def test_the_record_survives_being_sent(tmp_path: Path):
     info = describe_lora(write_lora(tmp_path / "x.safetensors", FAMILIES["z-image"]))
     assert LoraInfo.model_validate_json(info.model_dump_json()) == info

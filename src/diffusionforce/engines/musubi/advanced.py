@@ -8,12 +8,15 @@ import ast
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from diffusionforce.engines.musubi.families import Family, OptionValue
+from diffusionforce.engines.musubi.headers import read_lora_header
+from diffusionforce.engines.musubi.lora_files import ENGINE_PREFIX, describe_lora, read_modules
 from diffusionforce.engines.musubi.options import require_option
 from diffusionforce.engines.musubi.reserved import require_free
-from diffusionforce.errors import EngineError, ProfileError
+from diffusionforce.errors import EngineError, ProfileError, WeightsError
 from diffusionforce.job import Profile
 
 ADVANCED = "advanced"
@@ -36,6 +39,7 @@ _SCHEDULES = (
     "warmup_stable_decay",
 )
 _LAST_TIMESTEP = 1000
+_ENGINE_NAMES = f"It loads LoRAs whose names begin with {ENGINE_PREFIX}, like those that a training writes."
 
 
 def checked_advanced(profile: Profile, *, family: Family) -> dict[str, OptionValue]:
@@ -65,6 +69,29 @@ def require_libraries(profile: Profile) -> None:
             raise EngineError(
                 f"{ADVANCED}.{name} needs the library {library}, which is not installed.",
                 hint="Install it beside the engine's libraries, or leave the option out.",
+            )
+
+
+def require_loras(profile: Profile, *, family: Family) -> None:
+    """Refuse LoRAs to begin with, or to merge, that are not there, are none, or are another model's.
+
+    Raises:
+        UserError: The sentence names the file.
+    """
+    start = profile.advanced.get("network_weights")
+    for path in (*([start] if start else []), *profile.advanced.get("base_weights", ())):
+        lora = describe_lora(Path(path))
+        if family.name not in lora.families:
+            raise WeightsError(
+                f"{path} is no LoRA for {family.title}: it is for {', '.join(lora.titles) or 'a model not known here'}."
+            )
+        if not all(name.startswith(ENGINE_PREFIX) for name in read_modules(read_lora_header(Path(path)))):
+            raise WeightsError(f"The layers of {path} have names that the engine passes over.", hint=_ENGINE_NAMES)
+        if path == start and lora.ranks != (profile.lora.rank,):
+            ranks = ", ".join(map(str, lora.ranks)) or "not known"
+            raise ProfileError(
+                f"The rank of {path} is {ranks}, and lora.rank is {profile.lora.rank}.",
+                hint="advanced.network_weights takes a LoRA of the rank that is trained.",
             )
 
 

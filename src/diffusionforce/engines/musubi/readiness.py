@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from diffusionforce.engines.musubi.advanced import checked_advanced, require_libraries
+from diffusionforce.engines.musubi.advanced import checked_advanced, require_libraries, require_loras
 from diffusionforce.engines.musubi.arguments import mixed_precision, require_checkpointing
 from diffusionforce.engines.musubi.controls import require_controls
 from diffusionforce.engines.musubi.families import FAMILIES, Family, Use, find_family
@@ -66,6 +66,7 @@ def _problems(job: Job, family: Family, located: tuple[Located, ...]) -> Iterato
         lambda: _require_known_roles(profile, family),
         lambda: checked_advanced(profile, family=family),
         lambda: require_libraries(profile),
+        lambda: require_loras(profile, family=family),
         lambda: require_checkpointing(profile, family=family),
         lambda: sample_prompts(profile, family=family, dataset_dir=job.dataset_dir),
         lambda: require_files(located, family=family, uses=_uses(profile), profile_name=job.profile_name),

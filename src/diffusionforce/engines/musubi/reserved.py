@@ -65,6 +65,7 @@ _REASONS: Mapping[str, str] = {
     **dict.fromkeys(("huggingface_token", "wandb_api_key"), _SECRET),
     **dict.fromkeys(("compile", "dynamo_backend"), "compiled blocks cannot be divided between cards"),
     "sample_prompts": "write the prompts under samples.prompts, where each is checked before the run",
+    "dim_from_weights": "the engine takes it for the name of a file, and ends",
     "sage_attn": "the engine cannot train with it",
     "show_timesteps": "it shows the noise levels and ends without training",
     "resume_from_huggingface": _RUN,

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from tests.support.engine import needs_engine
+from tests.support.weights import write_weights
 
 from diffusionforce.engines.musubi import engine_dir, read_pin
-from diffusionforce.engines.musubi.advanced import require_libraries
+from diffusionforce.engines.musubi.advanced import require_libraries, require_loras
 from diffusionforce.engines.musubi.arguments import (
     EngineArguments,
     MemoryUse,
@@ -25,7 +26,7 @@ from diffusionforce.engines.musubi.arguments import (
 from diffusionforce.engines.musubi.families import FAMILIES, Family
 from diffusionforce.engines.musubi.options import options_of
 from diffusionforce.engines.musubi.reserved import PROFILE_SETTINGS, require_free
-from diffusionforce.errors import EngineError, ProfileError
+from diffusionforce.errors import EngineError, ProfileError, UserError
 from diffusionforce.job import Profile
 
 ALL = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
@@ -274,3 +275,24 @@ def test_the_programs_that_prepare_know_their_options(family: Family):
 
 
 SHARED = ("cache_latents", "cache_text_encoder_outputs", "flux_2/flux2_utils", "qwen_image/qwen_image_utils")
+
+
+def test_loras_to_begin_with_are_looked_at(tmp_path: Path):
+    """Another model's was passed over in silence, one of another rank ended in a traceback when all was loaded."""
+
+    def refusal(name: str, rank: int, option: str = "network_weights") -> str:
+        shapes = {"lora_down.weight": (rank, 4096), "lora_up.weight": (12288, rank)}
+        path = write_weights(tmp_path / "x.safetensors", {f"{name}.{part}": shape for part, shape in shapes.items()})
+        given = str(path) if option == "network_weights" else [str(path)]
+        with pytest.raises(UserError) as caught:
+            require_loras(profile_of(advanced={option: given}), family=KLEIN)
+        return caught.value.sentence
+
+    own = "double_blocks_0_img_attn_qkv"
+    assert refusal(f"lora_unet_{own}", 4).endswith("x.safetensors is 4, and lora.rank is 16.")
+    assert "x.safetensors is no LoRA for FLUX.2 Klein Base 9B: it is for a model not known" in refusal("lora_unet_x", 4)
+    assert "names that the engine passes over" in refusal("diffusion_model.double_blocks.0.img_attn.qkv", 16)
+    assert "names that the engine passes over" in refusal(f"diffusion_model.{own}", 4, "base_weights")
+    with pytest.raises(UserError, match="none is not there"):
+        require_loras(profile_of(advanced={"network_weights": str(tmp_path / "none")}), family=KLEIN)
+    require_loras(profile_of(), family=KLEIN)

@@ -1,5 +1,6 @@
 """Whether a file is the one that a model needs, by its header: architecture, number format, completeness."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from diffusionforce.runs import shortened
 
 DIT_ROLES = frozenset({"dit", "dit_high_noise"})
 """Files of what is trained."""
+_NOISE = re.compile(r"(?<![a-z])(high|low)(?![a-z])")
+"""Which of the two models of Wan 2.2 a file is; from inside they look alike."""
 
 
 def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision:
@@ -46,6 +49,7 @@ def check_file(file: WeightFile, path: Path, *, family: Family) -> FilePrecision
     _require_signature(file, header, family=family)
     if file.role in DIT_ROLES:
         _require_loadable(header, family=family)
+        _require_name(file, path, family=family)
     return header.precision
 
 
@@ -130,6 +134,27 @@ def _require_loadable(header: Header, *, family: Family) -> None:
             f"{name} is in 8 bits, which the engine does not load for {family.title}.",
             hint="Take the file in bf16; the engine makes its own 8-bit weights from it.",
         )
+
+
+def _require_name(file: WeightFile, path: Path, *, family: Family) -> None:
+    """Refuse the file of another model that has the same layers, as long as its name tells."""
+    other = next((other for other in _namesakes(path.name.lower()) if other.signature == file.signature), None)
+    noise = set(_NOISE.findall(path.name.lower()))
+    is_swapped = noise == {"low" if file.role == "dit_high_noise" else "high"} and family.file("dit_high_noise")
+    if (other is not None and path.name.lower() not in _names(file)) or is_swapped:
+        raise WeightsError(
+            f"{shortened(path)} is not the {file.title} of {family.title}, by its name.",
+            hint=f"{_needed(file)}; if this is the same under another name, rename it.",
+        )
+
+
+def _namesakes(name: str) -> Iterator[WeightFile]:
+    files = (file for family in FAMILIES.values() for file in family.files if file.role in DIT_ROLES)
+    return (file for file in files if name in _names(file))
+
+
+def _names(file: WeightFile) -> set[str]:
+    return {name.lower() for name in (file.name, *file.other_names)}
 
 
 def _require_folder(file: WeightFile, path: Path, *, family: Family) -> None:

@@ -229,3 +229,24 @@ def test_a_transformer_is_no_autoencoder(tmp_path: Path, family: Family):
     assert signature is not None
     path = write_like(tmp_path / "x.safetensors", signature)
     assert f"it is {signature.title}." in refusal(path, family, "vae")
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "file_name"),
+    [
+        ("wan2.2-t2v-a14b", "dit", "wan2.2_t2v_high_noise_14B_fp16.safetensors"),
+        ("wan2.2-i2v-a14b", "dit_high_noise", "Wan2_2-I2V-A14B-LOW_bf16.safetensors"),
+        ("wan2.2-t2v-a14b", "dit", "wan2.1_t2v_14B_bf16.safetensors"),
+        ("flux2-klein-base-9b", "dit", "flux2-klein-9b.safetensors"),
+        ("qwen-image", "dit", "qwen_image_edit_2509_bf16.safetensors"),
+        ("kandinsky5-pro-i2v", "dit", "kandinsky5pro_t2v_pretrain_5s.safetensors"),
+    ],
+)
+def test_models_of_one_shape_are_told_apart_by_their_names(tmp_path: Path, name: str, role: str, file_name: str):
+    """The two models of Wan 2.2, swapped, and a distilled model in place of its base, were trained without a word."""
+    family = FAMILIES[name]
+    signature = needed(family, role).signature
+    assert signature is not None
+    assert "by its name" in refusal(write_like(tmp_path / file_name, signature), family, role)
+    for right in (needed(family, role).name, "anything else.safetensors"):
+        assert check(write_like(tmp_path / right, signature), family, role) == "bf16"

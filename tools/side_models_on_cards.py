@@ -13,21 +13,21 @@ What stands in for something while tracing is treated as follows.
   engine. Tracing runs one of each shape and blends none.
 - Masks of their attention: the engine's own function fills them. Tracing takes them as they come. (For Kandinsky the
   engine has another one beyond 4096 tokens, which its own attention cannot take; here all get the usual one.)
-- What they take from diffusers: the library's own, where it is installed. Tracing has one layer that stands for it.
+- What they take from diffusers: the library's own, where it can be imported. Tracing has one layer that stands for it.
 - T5: all layers are made and run. Tracing makes two, and keeps room for the others.
 - Decoders, CLIP L and SigLIP: the layers written down in `traced.language`, for the library's are not what is traced.
   Their memory shows whether the count is right, not whether the library holds the same, and their times are their own.
 - Wan's CLIP is called in mixed precision, as the engine calls it; its norms refuse anything else on a card.
 - Modules are set to evaluate, as the engine sets them all.
 
-The workspace of matrix products is allocated before anything is measured, and counts for nobody: it comes once in a
-process, whatever runs, and forecasts have it among what a card is left without.
+Modules are made in 32 bits and converted, and leave PyTorch's memory in pieces: what is "held" says little of those
+with gigabytes of weights. The workspace of matrix products is allocated before anything is measured, and counts for
+nobody: it comes once in a process, whatever runs, and forecasts have it among what a card is left without.
 """
 
 import argparse
 import gc
 import importlib
-import importlib.util
 import json
 import sys
 import time
@@ -270,8 +270,7 @@ def as_in_the_engine(source: Path, name: str) -> Iterator[None]:
             stack.enter_context(mock.patch.object(module, attribute, value))
 
         put(autoencoders, "_in_tiles", lambda _model: None)
-        if name in {"hunyuan_video", "kandinsky5"} and importlib.util.find_spec("diffusers") is not None:
-            blocks: Any = importlib.import_module("musubi_tuner.modules.unet_causal_3d_blocks")
+        if name in {"hunyuan_video", "kandinsky5"} and (blocks := _blocks_with_diffusers()) is not None:
             put(autoencoders, "allowing_all", blocks.prepare_causal_attention_mask)
             put(autoencoders, "import_light", lambda name, **_others: importlib.import_module(name))
         if (make := getattr(TEXT_ENCODERS.get(name), "make", None)) and isinstance(make, partial):
@@ -281,6 +280,15 @@ def as_in_the_engine(source: Path, name: str) -> Iterator[None]:
             in_mixed_precision = replace(reader, call=partial(_in_mixed_precision, reader.call))
             stack.enter_context(mock.patch.dict(IMAGE_ENCODERS, {name: in_mixed_precision}))
         yield
+
+
+def _blocks_with_diffusers() -> Any:
+    """The engine's module that takes most from diffusers; None where that does not come."""
+    try:
+        return importlib.import_module("musubi_tuner.modules.unet_causal_3d_blocks")
+    except (ImportError, RuntimeError, AttributeError) as error:
+        sys.stderr.write(f"what stands for diffusers is used, for it does not come: {error}\n")
+        return None
 
 
 def _in_mixed_precision(call: Callable[..., Any], *given: Any) -> Any:

@@ -102,7 +102,7 @@ ROWS: Mapping[str, Row] = {
     "wan-one-24": Row(profile="wan21-14b", num_cards=1, budget_gib=24, num_frames=9, swaps={4: 31, 1: 18}),
     "wan-one-16-fp8": Row(
         profile="wan21-14b",
-        way="one card + swap on GPU 0 (NVIDIA H200), fp8 weights",  # Ways on one card are called after the card.
+        way="one card + swap on GPU 0 (H200), fp8 weights",  # Ways on one card are called after the card.
         weights="fp8",
         num_cards=1,
         at_a_time=1,

@@ -40,6 +40,9 @@ class Autoencoder:
     """Of what is decoded."""
     autocast: bool = False
     """Whether the programs call it in mixed precision."""
+    convolutions_share: float = 0.1
+    """What convolutions work in on a card, as a share of what the autoencoder holds: how they are computed, and in how
+    much memory, is decided there when they run. As seen on an H200 (docs/performance.md)."""
 
     def pixels_of(self, *, num_frames: int, height: int, width: int) -> torch.Tensor:
         """(1, 3, F, H, W)"""
@@ -200,12 +203,14 @@ AUTOENCODERS: dict[str, Autoencoder] = {
         make=_qwen_image,
         encode=lambda model, pixels: model.encode_pixels_to_latents(pixels),
         decode=lambda model, latent: model.decode_to_pixels(latent).to(torch.float32),
+        convolutions_share=0.4,
     ),
     "z_image": Autoencoder(
         make=_z_image,
         encode=lambda model, pixels: model.encode(_framed(pixels)).mode(),
         decode=lambda model, latent: model.decode(_framed(latent)),
         precision=torch.float32,
+        convolutions_share=0.2,
     ),
     "hunyuan_video": Autoencoder(
         make=lambda source: _hunyuan(source, tile=256),
@@ -227,6 +232,7 @@ AUTOENCODERS: dict[str, Autoencoder] = {
         make=_hunyuan_video_1_5,
         encode=lambda model, pixels: model.encode(pixels)[0].mode(),
         decode=lambda model, latent: model.decode(latent)[0],
+        convolutions_share=0.35,
         channels=32,
         pixels=16,
         precision=torch.float16,

@@ -13,11 +13,6 @@ from diffusionforce.engines.musubi.traced.encoders import IMAGE_ENCODERS, TEXT_E
 from diffusionforce.pipeline.tracer.numbers import CallTrace
 from diffusionforce.pipeline.tracer.trace import trace_call
 
-_CONVOLUTIONS_SHARE = 0.1
-"""What convolutions work in on a card, as a share of what an autoencoder holds: how they are computed, and in how much
-memory, is decided there when they run."""
-
-
 def trace_of(values: Mapping[str, Any], *, source: Path) -> CallTrace:
     """Trace one call.
 
@@ -27,7 +22,7 @@ def trace_of(values: Mapping[str, Any], *, source: Path) -> CallTrace:
     """
     given = {name: value for name, value in values.items() if name != "of"}
     found = {"pictures": _pictures, "captions": _captions, "decoding": _decoding}[values["of"]](given, source)
-    share = _CONVOLUTIONS_SHARE if "autoencoder" in values else 0.0
+    share = AUTOENCODERS[values["autoencoder"]].convolutions_share if "autoencoder" in values else 0.0
     return replace(found, peak_bytes=round(found.peak_bytes * (1 + share)))
 
 

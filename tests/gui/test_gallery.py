@@ -349,6 +349,12 @@ def test_prompts_are_changed_for_the_next_samples(
     assert session.model.prompts == long_job.profile.samples.prompts
 
 
+def one_layer() -> dict[str, np.ndarray]:
+    """Return the two matrices of a LoRA's only layer, of rank 4."""
+    shapes = {"lora_A": (4, 8), "lora_B": (8, 4)}
+    return {f"blocks.0.{name}.weight": np.zeros(shape, np.float32) for name, shape in shapes.items()}
+
+
 def test_a_file_is_looked_into_and_copied_by_the_real_child(qtbot: QtBot, tmp_path: Path):
     desk = LoraDesk()
     path = tmp_path / "a.safetensors"
@@ -356,7 +362,7 @@ def test_a_file_is_looked_into_and_copied_by_the_real_child(qtbot: QtBot, tmp_pa
     with qtbot.waitSignal(desk.failed, timeout=60_000) as refused:
         desk.copy(path, tmp_path, title="My run", step=5)
     assert refused.args is not None and "a.safetensors" in str(refused.args[1].sentence)
-    save_file({"blocks.0.lora_A.weight": np.zeros((4, 8), np.float32)}, path, metadata={"steps": "5"})
+    save_file(one_layer(), path, metadata={"steps": "5"})
     with qtbot.waitSignal(desk.copied, timeout=60_000) as copied:
         desk.copy(path, tmp_path, title="My run", step=5)
     assert copied.args is not None and copied.args == [path, tmp_path / "my-run-step5.safetensors"]
@@ -369,7 +375,7 @@ def test_what_is_in_a_file_is_shown_in_its_box(done: Window, qtbot: QtBot):
     files = done.gallery.files
     box = files.boxes[0]
     metadata = {"model_family": "pocket", "steps": "300"}
-    save_file({"blocks.0.lora_A.weight": np.zeros((4, 8), np.float32)}, box.path, metadata=metadata)
+    save_file(one_layer(), box.path, metadata=metadata)
     box.details_asked.emit()
     assert "Looking into the file" in {label.text() for label in box.findChildren(Label)}
     box.grab()

@@ -63,7 +63,7 @@ class DatasetsPage(Page):
         """The message that offers to undo the last step, and how many steps there were then."""
         self._is_new = False
         """Whether the dataset was opened, and it is not known yet whether it can be trained on."""
-        self.toasts = Toasts(self)
+        self.toasts = Toasts(margins=(0, 0, 0, 8))
 
     def build(self) -> Iterator[None]:
         """Build the three panes, each at its width from the first."""
@@ -109,7 +109,7 @@ class DatasetsPage(Page):
         self._centre.setContentsMargins(22, 18, 18, 8)
         self._centre.setSpacing(14)
         self._rest = holder(column())
-        add(self._centre, self._problem, (self._content, 1), (self._empty, 1), (self._rest, 1))
+        add(self._centre, self._problem, (self._content, 1), (self._empty, 1), (self._rest, 1), self.toasts)
         return centre
 
     def _connect(self) -> None:

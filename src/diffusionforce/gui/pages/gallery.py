@@ -39,8 +39,6 @@ from diffusionforce.wire import Command
 __all__ = ["COMFY_KEY", "COMPARE", "FAVOURITES", "GRID", "STRIP", "GalleryPage"]
 
 GRID, STRIP, COMPARE, FAVOURITES = range(4)
-BAR_PX = 62
-"""Of the line under the grid."""
 _EMPTY = (
     "Each prompt is drawn before the training starts and again while it goes on, always with the same seed. So you see "
     "beside each other what the training has changed."
@@ -62,8 +60,7 @@ class GalleryPage(Page):
         self._favourites: Favourites | None = None
         self._screen: WholeScreen | None = None
         self.body.setSpacing(12)
-        self.toasts = Toasts(self)
-        self.toasts.keep_clear(BAR_PX)
+        self.toasts = Toasts()
 
     def build(self) -> Iterator[None]:
         """Build the header, then pane after pane; what is in each comes when all of them are there."""
@@ -117,6 +114,7 @@ class GalleryPage(Page):
         self.body.addLayout(self._problem)
         self.body.addWidget(self._tab_row)
         self.body.addWidget(self._stack, 1)
+        self.body.addWidget(self.toasts)
 
     def _connect(self) -> None:
         self.grid.opened.connect(self._open_large)

@@ -84,7 +84,7 @@ class HistoryPage(Page):
         self.care.changed.connect(self.shown)
         self.care.deleted.connect(self._delete)
         self.care.renamed.connect(self._on_renamed)
-        self.toasts = Toasts(self)
+        self.toasts = Toasts()
         QShortcut(QKeySequence("Ctrl+Z"), self).activated.connect(self.toasts.act)
         self._pane: CompareRunsPane | None = None
         self._stack = QStackedWidget()
@@ -105,6 +105,7 @@ class HistoryPage(Page):
         self.body.addWidget(self.header)
         self.body.addWidget(self.care)
         self.body.addWidget(self._stack, 1)
+        self.body.addWidget(self.toasts)
         self._show_header()
 
     @property

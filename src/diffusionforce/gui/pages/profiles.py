@@ -25,8 +25,6 @@ from diffusionforce.gui.widgets.toast import Toasts
 if TYPE_CHECKING:
     from diffusionforce.gui.pages.profile_editor import ProfileEditor
 
-FOOT_PX = 104
-
 
 class ProfilesPage(Page):
     """Shows the profiles, and asks the desk for what is wanted of them."""
@@ -52,14 +50,14 @@ class ProfilesPage(Page):
         self.pane = ProfilePane()
         self._right = QStackedWidget()
         self._right.addWidget(Empty("sliders", "Reading the profiles", "This takes a moment."))
-        self.toasts = Toasts(self)
-        self.toasts.keep_clear(FOOT_PX)
+        self.toasts = Toasts(margins=(20, 10, 20, 10))
         self.setAcceptDrops(True)
         both = QHBoxLayout()
         both.setSpacing(0)
         both.addWidget(self.pane)
         both.addWidget(self._right, 1)
         self.body.addLayout(both)
+        self.body.addWidget(self.toasts)
         self._connect_pane()
         self._connect_desk()
 

@@ -55,7 +55,7 @@ class RunLivePage(Page):
         self.traffic = LinkTraffic()
         self._device_cards: list[DeviceCard] = []
         self._devices = column(gap=12)
-        self.toasts = Toasts(self)
+        self.toasts = Toasts()
 
     def build(self) -> Iterator[None]:
         """Build the page from its top down, the right column last."""
@@ -64,6 +64,7 @@ class RunLivePage(Page):
         content = holder(column(self.notice, self.tiles, (holder(both), 1), gap=12))
         self.body.addWidget(self.header)
         self.body.addWidget(scrolling(content, name="clear"), 1)
+        self.body.addWidget(self.toasts)
         yield
         both.addWidget(holder(left), 1)
         self.loss, self.step, self.log = LossCard(self._preferences), StepCard(), LogCard()

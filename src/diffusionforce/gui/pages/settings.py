@@ -59,7 +59,7 @@ class SettingsPage(Page):
         """
         super().__init__()
         self._preferences, self._watch, self._is_training = preferences, watch, is_training
-        self.toasts = Toasts(self)
+        self.toasts = Toasts()
 
     def build(self) -> Iterator[None]:
         """Build the header, then card after card."""
@@ -68,6 +68,7 @@ class SettingsPage(Page):
         inner.setMaximumWidth(MAX_PX)
         self.body.addWidget(Header("Settings", "Changes are saved as you make them."))
         self.body.addWidget(scrolling(inner, name="clear"), 1)
+        self.body.addWidget(self.toasts)
         for make in (
             self._look_card,
             self._hub_card,

@@ -1,27 +1,25 @@
 """Short messages at the bottom right that leave by themselves: what was done, and the way to undo it.
 
-They are never the only place of an error, and never lie on a field in which somebody types. At most three are in
-sight; one that the mouse rests on, or the keyboard is in, stays.
+They are never the only place of an error, and lie on nothing: the page makes room for them at its bottom. At most three
+are in sight; one that the mouse rests on, or the keyboard is in, stays.
 """
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent
-from PySide6.QtWidgets import QApplication, QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QWidget
 
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.announce import announce
 from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.labels import Elided, Icon, Label
-from diffusionforce.gui.widgets.layout import add, column, row
+from diffusionforce.gui.widgets.layout import add, column, holder, row
 
 STAY_MS, UNDO_STAY_MS = 8000, 60_000
 """Of a message that only tells, and of one that offers the only way back."""
 MAX_SHOWN = 3
-WIDTH_PX, MARGIN_PX = 400, 20
-HEADER_PX = 76
-"""Of a page, which has buttons there."""
+WIDTH_PX = 400
 
 
 class Toast(QFrame):
@@ -83,32 +81,27 @@ class Toast(QFrame):
 
 
 class Toasts(QWidget):
-    """The place of the messages over a page: no larger than they are, so that nothing under it is out of reach."""
+    """The last row of a page, in which the messages stand; it takes no room without any.
 
-    def __init__(self, page: QWidget) -> None:
-        super().__init__(page)
-        self._page = page
+    Args:
+        margins: Room left of, above, right of and below the messages, in a page that has no margins of its own.
+    """
+
+    def __init__(self, *, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> None:
+        super().__init__()
         self.setObjectName("clear")
-        self._stack = QVBoxLayout(self)
-        self._stack.setContentsMargins(0, 0, 0, 0)
-        self._stack.setSpacing(8)
-        self._bottom_px = MARGIN_PX
-        page.installEventFilter(self)
-        app = QApplication.instance()
-        assert isinstance(app, QApplication)
-        app.focusChanged.connect(self._on_focus)
+        self._stack = column(gap=8)
+        inner = holder(self._stack)
+        inner.setFixedWidth(WIDTH_PX)
+        self.setLayout(row(None, inner, margins=margins))
         self.hide()
-
-    def keep_clear(self, bottom_px: int) -> None:
-        """Stay above what lies at the bottom of the page."""
-        self._bottom_px = bottom_px + MARGIN_PX
 
     def say(
         self, tone: str, title: str, text: str = "", *, action: str = "", do: Callable[[], None] | None = None
     ) -> Toast:
         """Show a message."""
         toast = Toast(tone, title, text, action=action, do=do)
-        toast.left.connect(self._place)
+        toast.left.connect(self._on_left)
         self._stack.addWidget(toast)
         # By itself it is shown only later, and until then the stack has no room for it and squeezes the others.
         toast.show()
@@ -117,7 +110,6 @@ class Toasts(QWidget):
         for old in earlier[: max(0, len(earlier) + 1 - MAX_SHOWN)]:
             old.leave()
         self.show()
-        self._place()
         announce(toast, toast.accessibleName())
         return toast
 
@@ -133,38 +125,5 @@ class Toasts(QWidget):
         """The messages in sight, the oldest first."""
         return [toast for toast in self.findChildren(Toast) if not toast.isHidden()]
 
-    def _place(self) -> None:
-        if not self.shown:
-            self.hide()
-            return
-        self.adjustSize()
-        field = self._field()
-        places = self._corners()
-        self.move(next((place for place in places if not QRect(place, self.size()).intersects(field)), places[0]))
-        self.raise_()
-
-    def _corners(self) -> tuple[QPoint, ...]:
-        """Where the messages may be, the usual place first."""
-        left = MARGIN_PX
-        right = self._page.width() - self.width() - MARGIN_PX
-        bottom = self._page.height() - self.height() - self._bottom_px
-        return QPoint(right, bottom), QPoint(left, bottom), QPoint(right, HEADER_PX), QPoint(left, HEADER_PX)
-
-    def _field(self) -> QRect:
-        """Where somebody types now, in the page; empty where nobody does."""
-        focus = QApplication.focusWidget()
-        types = focus is not None and focus.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)
-        if focus is None or not types or not self._page.isAncestorOf(focus):
-            return QRect()
-        return QRect(focus.mapTo(self._page, QPoint(0, 0)), focus.size())
-
-    def _on_focus(self, _before: QWidget | None, now: QWidget | None) -> None:
-        # Whoever goes on to one of the messages' buttons must find it where it was.
-        if self.isVisible() and not (now is not None and self.isAncestorOf(now)):
-            self._place()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay in the corner when the page changes its size."""
-        if event.type() == QEvent.Type.Resize:
-            self._place()
-        return super().eventFilter(watched, event)
+    def _on_left(self) -> None:
+        self.setVisible(bool(self.shown))

@@ -13,6 +13,7 @@ from diffusionforce.engines.musubi.traced.encoders import IMAGE_ENCODERS, TEXT_E
 from diffusionforce.pipeline.tracer.numbers import CallTrace
 from diffusionforce.pipeline.tracer.trace import trace_call
 
+
 def trace_of(values: Mapping[str, Any], *, source: Path) -> CallTrace:
     """Trace one call.
 

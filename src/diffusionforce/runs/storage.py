@@ -1,17 +1,22 @@
 """Words for a disk that refuses a file."""
 
 import errno
+import re
 from pathlib import Path
 
 from diffusionforce.errors import DiskError, RunFolderError, UserError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_FULL_WORDS = re.compile(
+    r"\(os error (28|112)\)|\d+ requested and \d+ written|PytorchStreamWriter failed writing|unexpected pos \d+ vs \d+"
+)
+"""What safetensors, numpy and PyTorch say of it, without a number."""
 _GONE_NAMES = ("ENOENT", "ENOTDIR", "ENODEV", "ENXIO", "ESTALE", "ENOTCONN", "EHOSTDOWN", "EHOSTUNREACH", "ENETDOWN")
 _GONE = {getattr(errno, name) for name in _GONE_NAMES if hasattr(errno, name)}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
-def storage_error(error: OSError, path: Path) -> UserError:
+def storage_error(error: Exception, path: Path) -> UserError:
     """Return the user error for a file or folder that could not be written.
 
     Args:
@@ -24,15 +29,17 @@ def storage_error(error: OSError, path: Path) -> UserError:
             hint="Free some space, or choose a folder on another disk, and start again.",
             detail=detail,
         )
-    if error.errno in _GONE:
+    code = error.errno if isinstance(error, OSError) else None
+    if code in _GONE:
         return RunFolderError(
             f"{path} cannot be written: its folder was moved or removed, or its drive is not connected any more.",
             hint="Bring it back to where it was, then go on from the newest checkpoint.",
             detail=detail,
         )
-    if error.errno in _READ_ONLY:
+    if code in _READ_ONLY:
         return RunFolderError(f"{path} is not writable.", hint="Choose a folder that you may write to.", detail=detail)
-    return RunFolderError(f"{path} cannot be written: {error.strerror or error}.", detail=detail)
+    words = error.strerror if isinstance(error, OSError) else None
+    return RunFolderError(f"{path} cannot be written: {words or error}.", detail=detail)
 
 
 def shortened(path: Path) -> str:
@@ -43,4 +50,4 @@ def shortened(path: Path) -> str:
 
 def is_disk_full(error: BaseException) -> bool:
     """Tell whether the error says that there is no space left, or that the user's share of it is used up."""
-    return isinstance(error, OSError) and error.errno in _FULL
+    return (isinstance(error, OSError) and error.errno in _FULL) or _FULL_WORDS.search(str(error)) is not None

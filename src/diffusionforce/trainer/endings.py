@@ -25,7 +25,8 @@ def failure(error: BaseException, *, place: Path, step: int | None) -> tuple[Fai
         place: The run folder. A file in it that cannot be written is no bug of ours.
         step: Last finished step, None when the training had not begun.
     """
-    if isinstance(error, OSError) and (is_disk_full(error) or _is_inside(error.filename, place)):
+    is_in_run = isinstance(error, OSError) and _is_inside(error.filename, place)
+    if isinstance(error, Exception) and not isinstance(error, UserError) and (is_in_run or is_disk_full(error)):
         error = storage_error(error, place)
     elif isinstance(error, OSError) and _names_file(error) and _is_of_the_system(error):
         error = _refused(error, Path(error.filename))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from diffusionforce.errors import WeightsError
 from diffusionforce.trainer.endings import failure
@@ -19,6 +20,11 @@ CUDA_WORDS = (
     [
         (WeightsError("No weights.", hint="Get them."), "No weights.", 1),
         (OSError(errno.ENOSPC, "No space left on device"), "The disk with here is full.", 1),
+        # What libraries say of a full disk was taken for a bug.
+        (SafetensorError("I/O error: No space left on device (os error 28)"), "The disk with here is full.", 1),
+        (OSError("4000000 requested and 2096896 written"), "The disk with here is full.", 1),
+        (RuntimeError("PytorchStreamWriter failed writing file data/0"), "The disk with here is full.", 1),
+        (RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 576 vs 534"), "The disk with", 1),
         (PermissionError(errno.EACCES, "Permission denied", "here/samples/a.png"), "here is not writable.", 1),
         (FileNotFoundError(errno.ENOENT, "No such file", "here/a"), "here cannot be written: its folder was moved", 1),
         (

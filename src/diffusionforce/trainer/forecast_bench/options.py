@@ -60,12 +60,16 @@ def _parser() -> argparse.ArgumentParser:
     forecast = top.add_subparsers(metavar="WHAT", required=True).add_parser(
         "forecast",
         help="forecast memory and time beside what the cards show",
-        description="Forecasts jobs with random weights and no data, then runs them on two cards.",
+        description="Forecasts jobs with random weights and no data, then runs them on one card or two.",
     )
     add = forecast.add_argument
     add("--list", action="store_true", help="name the jobs and end")
     add("--jobs", metavar="NAMES", default="", help="only jobs whose names begin like this; put ; between several")
-    add("--device", metavar="LIST", help="two cards, like cuda:0,cuda:1 (default); cpu,cpu with --small for a dry run")
+    add(
+        "--device",
+        metavar="LIST",
+        help="two cards, like cuda:0,cuda:1 (default); one runs the jobs of one card; cpu,cpu for a dry run with --small",
+    )
     add("--forecast-only", action="store_true", help="forecast, and run nothing: needs no card")
     add("--edge", action="store_true", help="run jobs under budgets just above and just below what is forecast")
     add("--small", action="store_true", help="tiny models, for a dry run")
@@ -76,8 +80,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _devices(text: str | None) -> tuple[torch.device, ...]:
     devices = tuple(full_device(name) for name in (text or "cuda:0,cuda:1").split(","))
-    if len(devices) != 2:
-        raise DeviceError(f"The jobs are for two cards, not {len(devices)}.", hint="Name two with --device.")
+    if len(devices) > 2:
+        raise DeviceError(f"The jobs are for one card or two, not {len(devices)}.", hint="Name two with --device.")
     for device in devices:
         if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
             raise DeviceError(

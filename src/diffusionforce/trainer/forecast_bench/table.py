@@ -19,7 +19,10 @@ from diffusionforce.trainer.forecast_bench.timing import Timing
 from diffusionforce.trainer.forecast_bench.workspaces import workspace_sizes
 from diffusionforce.ugpum.allocator import WorkspaceSizes
 
-EDGE_JOBS = "wan 1024 x 2; wan 4096 x 4; wan 4096 x 4, mode B in 12 GiB; wan fp8 4096 x 2; klein 4096 x 2"
+EDGE_JOBS = (
+    "wan 1024 x 2; wan 4096 x 4; wan 4096 x 4, mode B in 12 GiB; wan fp8 4096 x 2; klein 4096 x 2; "
+    "wan 4096 x 2, one card; wan 4096 x 2, one card, paged"
+)
 """What is run at the edge, unless other jobs are named."""
 _LARGE_CARD = WorkspaceSizes(product_bytes=32 << 20)
 """What is shown without a card: the workspaces of a Hopper chip."""
@@ -38,13 +41,15 @@ class ForecastTable:
         self._records: list[str] = []
         self._models = bench_models(is_small=options.is_small)
         names = options.names or ("" if not options.edge else EDGE_JOBS)
-        self._jobs = chosen(bench_jobs(is_small=options.is_small), names)
+        self.jobs = chosen(bench_jobs(is_small=options.is_small), names)
+        if options.devices:
+            self.jobs = tuple(job for job in self.jobs if job.num_cards <= len(options.devices))
         self._table = Table()
 
     def run(self) -> Table:
         """Do what was asked."""
         if self._options.only_list:
-            for job in self._jobs:
+            for job in self.jobs:
                 self._line(job.name)
             return self._table
         sizes = workspace_sizes(self._options.devices[0]) if self._options.devices else _LARGE_CARD
@@ -105,7 +110,7 @@ class ForecastTable:
 
     def _in_time(self) -> Iterator[BenchJob]:
         """The jobs, for as long as there is time to begin one."""
-        for job in self._jobs:
+        for job in self.jobs:
             if time.monotonic() - self._begin_s > self._options.time_limit_s:
                 self._line(f"The time is over: {job.name} and what follows were not begun.")
                 return

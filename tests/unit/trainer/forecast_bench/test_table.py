@@ -19,6 +19,7 @@ from diffusionforce.trainer.forecast_bench.options import parse
 from diffusionforce.trainer.forecast_bench.planning import Planning
 from diffusionforce.trainer.forecast_bench.report import Row, Table
 from diffusionforce.trainer.forecast_bench.running import Bench, OutOfBudgetError, Seen
+from diffusionforce.trainer.forecast_bench.table import ForecastTable
 from diffusionforce.trainer.forecast_bench.timing import IssuedClock
 from diffusionforce.trainer.forecast_bench.workspaces import workspace_sizes
 from diffusionforce.ugpum.allocator import WorkspaceSizes
@@ -73,12 +74,18 @@ def test_unknown_jobs_and_devices_are_refused(capsys: pytest.CaptureFixture[str]
         chosen(bench_jobs(is_small=False), "wan 1024; sdxl")
     assert [job.name for job in chosen(bench_jobs(is_small=False), "wan 4096 x 4")] == ["wan 4096 x 4"]
     assert len(chosen(bench_jobs(is_small=False), "klein; wan 1024")) == 4
-    with pytest.raises(DeviceError, match="two cards, not 1"):
-        parse(["forecast", "--device", "cpu"])
+    with pytest.raises(DeviceError, match="two, not 3"):
+        parse(["forecast", "--device", "cpu,cpu,cpu"])
     with pytest.raises(DeviceError, match="There is no cuda:9"):
         parse(["forecast", "--device", "cpu,cuda:9"])
-    assert main(["forecast", "--device", "cpu"]) == 1
-    assert "two cards" in capsys.readouterr().err
+    assert main(["forecast", "--device", "cpu,cpu,cpu"]) == 1
+    assert "one card or two" in capsys.readouterr().err
+
+
+def test_one_card_runs_the_jobs_of_one_card():
+    options = replace(parse(["forecast", "--device", "cpu", "--small"]), only_list=True)
+    names = [job.name for job in ForecastTable(options).jobs]
+    assert names == [job.name for job in bench_jobs(is_small=True) if job.num_cards == 1] != []
 
 
 def test_blocks_step_aside_for_a_sample_and_come_back():

@@ -74,18 +74,18 @@ class Preferences:
     @property
     def place(self) -> str:
         """The place at which the last window was closed; empty where there was none."""
-        return self.text("place")
+        return str(self._store.value("place", ""))
 
     @property
     def run(self) -> Path | None:
         """The run that was in sight there, or went on without a window; None for none."""
-        path = self.text("place_run")
+        path = str(self._store.value("place_run", ""))
         return Path(path) if path else None
 
     def remember_place(self, place: str, *, run: Path | None) -> None:
         """Write down where the next window opens."""
-        self.set_text("place", place)
-        self.set_text("place_run", "" if run is None else str(run.absolute()))
+        self._store.setValue("place", place)
+        self._store.setValue("place_run", "" if run is None else str(run.absolute()))
 
     @property
     def profile(self) -> str:

@@ -20,6 +20,7 @@ from tests.support.musubi_process import import_on_processor
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.engines.musubi import open_engine
+from diffusionforce.engines.musubi import preparation as preparations
 from diffusionforce.engines.musubi.families import FAMILIES
 from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready
@@ -66,7 +67,11 @@ def main() -> None:
     )
     tools: Any = importlib.import_module("musubi_tuner.flux.flux_utils")
     captions: Any = importlib.import_module("musubi_tuner.flux_kontext_cache_text_encoder_outputs")
-    with mock.patch.object(tools, "load_ae", lambda *_, **__: Means()), mock.patch.object(captions, "main"):
+    with (
+        mock.patch.object(tools, "load_ae", lambda *_, **__: Means()),
+        mock.patch.object(captions, "main"),
+        mock.patch.object(preparations, "num_lacking", return_value=0),  # All captions do.
+    ):
         config = preparation.run().config
     cached = sorted((config.parent / "0" / "cache").glob("*.safetensors"))
     answer = [

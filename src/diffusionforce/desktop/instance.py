@@ -14,19 +14,16 @@ MUTEX_NAME = "Local\\DiffusionForce.App"
 LOCK_NAME = "window.lock"
 
 
-class Claim:
-    """A claim to be the only one.
+class FileClaim:
+    """A claim to be the only process that works on something.
 
     Args:
-        folder: What there is to be one for; made if it is not there.
-        kernel32: Windows' library, or a stand-in with the same functions; None takes it where there is one.
+        path: The file that is locked; made, with its folder, if it is not there, and left there.
     """
 
-    def __init__(self, folder: Path, *, kernel32: Any = None) -> None:
-        self._path = folder / LOCK_NAME
-        self._kernel32 = kernel32 or _kernel32()
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._file: int | None = None
-        self._mutex: int | None = None
 
     def take(self) -> bool:
         """Take the claim; tells whether we are the only one. Where files cannot be locked, everybody is."""
@@ -36,8 +33,33 @@ class Claim:
         except OSError:
             return True
         if not _is_locked(self._file):
+            self.give_up()
+            return False
+        return True
+
+    def give_up(self) -> None:
+        """Let another one be the first."""
+        if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+class Claim:
+    """A claim to be the only window.
+
+    Args:
+        folder: What there is to be one for; made if it is not there.
+        kernel32: Windows' library, or a stand-in with the same functions; None takes it where there is one.
+    """
+
+    def __init__(self, folder: Path, *, kernel32: Any = None) -> None:
+        self._claim = FileClaim(folder / LOCK_NAME)
+        self._kernel32 = kernel32 or _kernel32()
+        self._mutex: int | None = None
+
+    def take(self) -> bool:
+        """Take the claim; tells whether we are the only one. Where files cannot be locked, everybody is."""
+        if not self._claim.take():
             return False
         if self._kernel32 is not None:
             self._kernel32.CreateMutexW.restype = ctypes.c_void_p
@@ -46,9 +68,7 @@ class Claim:
 
     def give_up(self) -> None:
         """Let another one be the first."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._claim.give_up()
         if self._mutex and self._kernel32 is not None:
             self._kernel32.CloseHandle(ctypes.c_void_p(self._mutex))
             self._mutex = None
@@ -75,6 +95,8 @@ def _is_locked(file: int) -> bool:
             import fcntl  # noqa: PLC0415 - Windows has no such module
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except (BlockingIOError, PermissionError):
         return False
+    except OSError:
+        return sys.platform != "win32"  # Elsewhere a file system that has no locks.
     return True

@@ -7,26 +7,34 @@ its contents, so that another run over the same pictures finds it, and goes on w
 
 import glob
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 import tomli_w
+from safetensors import SafetensorError
 
 from diffusionforce.datasets import Dataset
 from diffusionforce.datasets.intakes import intake_of
+from diffusionforce.desktop.instance import FileClaim
 from diffusionforce.engines.musubi.arguments import EngineArguments, caption_arguments, picture_arguments
+from diffusionforce.engines.musubi.prepared_files import drop_unfinished, num_lacking
 from diffusionforce.engines.musubi.program import load_program, run_program
 from diffusionforce.engines.musubi.readiness import Ready
 from diffusionforce.engines.musubi.staging import Source, sources_of
-from diffusionforce.errors import RunFolderError
+from diffusionforce.errors import EngineError, RunFolderError
 from diffusionforce.job import Profile, write_whole
-from diffusionforce.runs import data_dir, storage_error
-from diffusionforce.wire import Message, Preparing
+from diffusionforce.runs import data_dir, is_disk_full, storage_error
+from diffusionforce.wire import Message, Preparing, Warn
 
 _DONE = "prepared"
 """A file that says that everything is there."""
+_CONFIG = "dataset.toml"
+"""The description that the programs are given; which one is trained with is for every run to say."""
+_PATIENCE_S = 2.0
+"""Between looks whether another run has finished."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,26 +71,67 @@ class Preparation:
         """Prepare what is not ready yet.
 
         Raises:
-            UserError: The disk is full, or the engine cannot read a file.
+            UserError: The disk is full or refuses, or the engine leaves something out.
         """
         _require_plain(prepared_root())
         sources = self._sources()
         folder = prepared_root() / self.ready.family.trainer.architecture / self._key(sources)
-        config = folder / "dataset.toml"
-        num = sum(len(source.items) for source in sources)
-        if not (folder / _DONE).exists():
-            try:
-                for number, source in enumerate(sources):
-                    source.lay_out(folder / str(number))
-                write_whole(config, self._config(folder, sources))
-            except OSError as error:
+        places = {folder / str(number): source for number, source in enumerate(sources)}
+        content = self._config(places)
+        # Another run over the same pictures may have batches of another size.
+        config = folder / f"dataset-{hashlib.sha256(content).hexdigest()[:12]}.toml"
+        claim = FileClaim(folder / "in-work.lock")
+        self._wait_for(claim, num=sum(len(source.items) for source in sources))
+        try:
+            if not (folder / _DONE).exists() or _num_lacking(places):
+                self._prepare(folder, places)
+            for path in (config, folder / _CONFIG):
+                write_whole(path, content)
+        except (RuntimeError, SafetensorError) as error:
+            if is_disk_full(error):
                 raise storage_error(error, folder) from error
-            self._run("pictures", self._picture_arguments(config), num)
-            self._run("text", self._caption_arguments(config), num)
-            (folder / _DONE).touch()
-        write_whole(config, self._config(folder, sources))
-        names = (source.file_names(folder / str(number)) for number, source in enumerate(sources))
-        return Prepared(config=config, files=dict(chain.from_iterable(names)))
+            raise
+        except OSError as error:
+            if is_disk_full(error) or error.filename is None or Path(error.filename).is_relative_to(folder):
+                raise storage_error(error, folder) from error
+            raise
+        finally:
+            claim.give_up()
+        names = chain.from_iterable(source.file_names(place) for place, source in places.items())
+        return Prepared(config=config, files=dict(names))
+
+    def _wait_for(self, claim: FileClaim, *, num: int) -> None:
+        """Let another process finish that prepares the same pictures; to announce is a moment to leave."""
+        has_told = False
+        while not claim.take():
+            if not has_told:
+                self.announce(Warn(sentence="Another run prepares the same pictures; this one waits for it."))
+                has_told = True
+            time.sleep(_PATIENCE_S)
+            self.announce(Preparing(stage="pictures", done=0, total=num))
+
+    def _prepare(self, folder: Path, places: Mapping[Path, Source]) -> None:
+        """Lay everything out and let the engine's programs make what is not there.
+
+        Raises:
+            EngineError: They left something out.
+        """
+        done, num = folder / _DONE, sum(len(source.items) for source in places.values())
+        in_turns = self.ready.family.trainer.captions_in_turns
+        drop_unfinished(places, was_interrupted=not done.exists(), with_captions=in_turns)
+        done.unlink(missing_ok=True)
+        for place, source in places.items():
+            source.lay_out(place)
+        write_whole(folder / _CONFIG, self._config(places))
+        self._run("pictures", self._picture_arguments(folder / _CONFIG), num)
+        self._run("text", self._caption_arguments(folder / _CONFIG), num)
+        lacking = _num_lacking(places)
+        if lacking:
+            raise EngineError(
+                f"The engine has prepared {num - lacking} of {num} pictures and captions in {folder}.",
+                hint="What it says is in the log of the run. Start again to prepare the others.",
+            )
+        done.touch()
 
     def _sources(self) -> list[Source]:
         dataset = self.profile.dataset
@@ -94,7 +143,7 @@ class Preparation:
         run_program(load_program(arguments.script), arguments.argv())
         self.announce(Preparing.model_validate({"stage": stage, "done": num, "total": num}))
 
-    def _config(self, folder: Path, sources: list[Source]) -> bytes:
+    def _config(self, places: Mapping[Path, Source]) -> bytes:
         """The engine's description; how many pictures a batch has, and how often they count, changes no file."""
         dataset = self.profile.dataset
         table = {
@@ -104,7 +153,7 @@ class Preparation:
                 "batch_size": self.profile.training.batch_size,
                 "enable_bucket": False,
             },
-            "datasets": [source.table(folder / str(number)) for number, source in enumerate(sources)],
+            "datasets": [source.table(place) for place, source in places.items()],
         }
         return tomli_w.dumps(table).encode()
 
@@ -134,6 +183,10 @@ class Preparation:
                 yield f"{file.role} {path.name} {size}".encode()
         for source in sources:
             yield from source.key_parts()
+
+
+def _num_lacking(places: Mapping[Path, Source]) -> int:
+    return sum(num_lacking(place, source.names()) for place, source in places.items())
 
 
 def _require_plain(root: Path) -> None:

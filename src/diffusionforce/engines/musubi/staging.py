@@ -19,6 +19,7 @@ from diffusionforce.datasets.intake import Intake
 from diffusionforce.datasets.pictures import load_rgb
 from diffusionforce.datasets.sets import SetFolder
 from diffusionforce.engines.musubi.controls import CONTROL_DIR
+from diffusionforce.engines.musubi.prepared_files import CACHE_DIR
 from diffusionforce.job import write_whole
 from diffusionforce.job.held_files import move_over
 
@@ -59,8 +60,12 @@ class Source:
 
     def file_names(self, place: Path) -> Iterator[tuple[str, str]]:
         """Yield for every item the place at which it is laid out, without an ending, and the name of its file."""
-        for number, item in enumerate(self.items):
-            yield str(place / _name(number)), item.picture.name
+        for name, item in zip(self.names(), self.items, strict=True):
+            yield str(place / name), item.picture.name
+
+    def names(self) -> Iterator[str]:
+        """Yield what every item is called where it is laid out."""
+        return (_name(number) for number in range(len(self.items)))
 
     def lay_out(self, place: Path) -> None:
         """Write pictures, clips and captions; those that are there are whole.
@@ -99,7 +104,7 @@ class Source:
     def table(self, place: Path) -> dict[str, Any]:
         """Return the engine's description of it."""
         table: dict[str, Any] = {
-            "cache_directory": str(place / "cache"),
+            "cache_directory": str(place / CACHE_DIR),
             "num_repeats": self.folder.repeats,
             "resolution": list(self.size),
         }

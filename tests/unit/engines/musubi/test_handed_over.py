@@ -4,23 +4,32 @@ The engine reads a folder of ours with its pictures, captions and a description;
 either put right there, or said and left out. `tests/unit/datasets/test_traps.py` has the findings and their repairs.
 """
 
+import dataclasses
 import glob
 import tomllib
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
+from safetensors import SafetensorError
 from tests.support.broken_dataset import clear, save, scene, turned
 from tests.support.jobs import small_job
+from tests.support.weights import write_weights
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.datasets.intake import Intake
+from diffusionforce.desktop.instance import FileClaim
+from diffusionforce.engines.musubi import preparation as preparations
+from diffusionforce.engines.musubi.arguments import EngineArguments
 from diffusionforce.engines.musubi.families import find_family
 from diffusionforce.engines.musubi.preparation import Preparation, prepared_root
 from diffusionforce.engines.musubi.readiness import Ready
 from diffusionforce.engines.musubi.staging import sources_of
-from diffusionforce.errors import DatasetError, RunFolderError
+from diffusionforce.errors import DatasetError, DiskError, EngineError, RunFolderError
+from diffusionforce.wire import Message, Warn
 
 CAPTION = "gouachestyle, hills under a sun, number"
 
@@ -263,9 +272,146 @@ def test_a_folder_of_nothing_usable_is_refused_before_anything_is_made(root: Pat
     assert not (root.parent / "for the engine").exists()
 
 
+class Programs:
+    """The engine's programs, which write a file for every picture and every caption that has none yet.
+
+    Args:
+        breaks_at: Name of the file in the middle of which the process is ended; empty lets it live.
+        in_turns: Whether the captions' program goes through them twice and adds to what is there.
+        leaves_out: Name of a file that is not written.
+    """
+
+    def __init__(self, *, breaks_at: str = "", in_turns: bool = False, leaves_out: str = "") -> None:
+        self.breaks_at, self.in_turns, self.leaves_out = breaks_at, in_turns, leaves_out
+        self.written: list[str] = []
+
+    def __call__(self, stage: str, arguments: EngineArguments, num: int) -> None:
+        table = tomllib.loads(Path(str(arguments.values["dataset_config"])).read_text(encoding="utf-8"))
+        for dataset in table["datasets"]:
+            cache = Path(dataset["cache_directory"])
+            names = [path.stem for path in sorted(Path(dataset["image_directory"]).glob("*.png"))]
+            end = "_0064x0064_wan" if stage == "pictures" else "_wan_te"
+            new = [path for name in names if not (path := cache / f"{name}{end}.safetensors").exists()]
+            for turn in range(2 if self.in_turns and stage == "text" else 1):
+                for path in new:
+                    self._write(path, {f"{stage}{n}": (4, 4) for n in range(turn + 1)})
+
+    def _write(self, path: Path, tensors: dict[str, tuple[int, ...]]) -> None:
+        if path.name != self.leaves_out:
+            write_weights(path, tensors)
+            self.written.append(path.name)
+        if path.name == self.breaks_at:
+            path.write_bytes(path.read_bytes()[:-8])
+            raise KeyboardInterrupt
+
+
+PICTURES = [f"0000{number}_0064x0064_wan.safetensors" for number in range(3)]
+CAPTIONS = [f"0000{number}_wan_te.safetensors" for number in range(3)]
+
+
+def run_with(root: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch, **more: Any) -> list[str]:
+    """Prepare a folder, and return the files that the programs wrote."""
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(root.parent / "data"))
+    monkeypatch.setattr(Preparation, "_run", lambda self, *args: programs(*args))
+    with suppress(KeyboardInterrupt):
+        dataclasses.replace(preparation(root), **more).run()
+    return programs.written
+
+
+@pytest.fixture
+def three(root: Path) -> Path:
+    for number in range(3):
+        save(root / f"{number}.png", number)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("breaks_at", "again"), [(PICTURES[1], [*PICTURES[1:], *CAPTIONS]), (CAPTIONS[1], CAPTIONS[1:])]
+)
+def test_what_a_killed_process_was_writing_is_made_anew(
+    three: Path, breaks_at: str, again: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine passes over files that are there, and training ended in a traceback at the half one."""
+    run_with(three, Programs(breaks_at=breaks_at), monkeypatch)
+    assert run_with(three, Programs(), monkeypatch) == again
+    assert run_with(three, Programs(), monkeypatch) == []
+
+
+def test_captions_that_had_the_first_of_two_turns_get_both(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HunyuanVideo's program was ended after its first text encoder: the second found nothing to do."""
+    ready = dataclasses.replace(preparation(three).ready, family=find_family("hunyuan-video"))
+    programs = Programs(in_turns=True, breaks_at=CAPTIONS[2])
+    run_with(three, programs, monkeypatch, ready=ready)
+    assert run_with(three, Programs(in_turns=True), monkeypatch, ready=ready) == CAPTIONS * 2
+
+
+@pytest.mark.parametrize("lost", [PICTURES[0], CAPTIONS[2]])
+def test_what_was_deleted_or_damaged_later_is_made_anew(
+    three: Path, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It trained on the other pictures, and said nothing."""
+    run_with(three, Programs(), monkeypatch)
+    (path,) = (three.parent / "data").rglob(lost)
+    path.unlink()
+    assert run_with(three, Programs(), monkeypatch) == [lost]
+    path.write_bytes(path.read_bytes()[:-1])
+    assert run_with(three, Programs(), monkeypatch) == [lost]
+
+
+def test_what_the_engine_leaves_out_is_no_success(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EngineError, match="has prepared 2 of 3 pictures and captions"):
+        run_with(three, Programs(leaves_out=PICTURES[1]), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "error", [SafetensorError("I/O error (os error 28)"), OSError("40 requested and 9 written"), OSError(28, "full")]
+)
+def test_a_disk_that_is_full_is_named(three: Path, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(Programs):
+        def _write(self, path: Path, tensors: dict[str, tuple[int, ...]]) -> None:
+            raise error
+
+    with pytest.raises(DiskError, match=r"data/prepared/wan/.* is full"):
+        run_with(three, Full(), monkeypatch)
+
+
+def test_two_runs_over_the_same_pictures_do_not_write_at_once(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both wrote the same files, and the description that the other was to train with."""
+    said: list[Message] = []
+    first, second = Programs(), Programs()
+
+    def tell(message: Message) -> None:
+        said.append(message)
+        if len(said) == 2:  # It was told that it waits, and waits.
+            holder.give_up()
+
+    run_with(three, first, monkeypatch)
+    (lock,) = (three.parent / "data").rglob("in-work.lock")
+    for path in lock.parent.rglob("*_te.safetensors"):
+        path.unlink()
+    holder = FileClaim(lock)
+    assert holder.take()
+    monkeypatch.setattr(preparations, "_PATIENCE_S", 0.0)
+    assert run_with(three, second, monkeypatch, announce=tell) == CAPTIONS
+    assert isinstance(said[0], Warn) and "Another run prepares the same pictures" in said[0].sentence
+
+
+def test_runs_with_other_batches_have_another_description(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(three.parent / "data"))
+    monkeypatch.setattr(Preparation, "_run", Programs())
+    first = preparation(three)
+    training = first.profile.training.model_copy(update={"batch_size": 3})
+    second = dataclasses.replace(first, profile=first.profile.model_copy(update={"training": training}))
+    configs = [one.run().config for one in (first, second)]
+    batches = [tomllib.loads(path.read_text(encoding="utf-8"))["general"]["batch_size"] for path in configs]
+    assert batches == [first.profile.training.batch_size, 3] and configs[0].parent == configs[1].parent
+
+
 def preparation(root: Path) -> Preparation:
     job = small_job(root.parent, dataset_dir=root)
-    files = {role: root.parent / f"{role}.safetensors" for role in ("vae", "t5", "dit")}
+    files = {
+        role: root.parent / f"{role}.safetensors" for role in ("vae", "t5", "dit", "text_encoder1", "text_encoder2")
+    }
     ready = Ready(family=find_family("wan2.1-t2v-1.3b"), files=files, file_precision="bf16")
     return Preparation(
         ready=ready,
@@ -283,7 +429,7 @@ def test_the_description_names_its_folders_as_they_are(root: Path, name: str, mo
     save(root / "a.png", 1)
     monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(root.parent / name))
     made = preparation(root)
-    monkeypatch.setattr(Preparation, "_run", lambda self, stage, arguments, num: None)
+    monkeypatch.setattr(Preparation, "_run", Programs())
     config = made.run().config
     content = config.read_bytes()
     assert not content.startswith(b"\xef\xbb\xbf")

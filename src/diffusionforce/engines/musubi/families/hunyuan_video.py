@@ -40,6 +40,7 @@ FAMILIES = (
             train="hv_train_network",
             cache_pictures="cache_latents",
             cache_captions="cache_text_encoder_outputs",
+            captions_in_turns=True,
             trainer_class="HunyuanVideoNetworkTrainer",
             # With `networks.lora` the engine would load a second copy of the module, which hooks do not reach.
             network_module="musubi_tuner.networks.lora",

@@ -27,6 +27,8 @@ class Trainer:
     trainer_class: str
     network_module: str
     """Module of the LoRA, as `--network_module` takes it."""
+    captions_in_turns: bool = False
+    """Whether the captions' program adds to its files in turns, one text encoder after the other."""
     architecture: str
     """Full name of the architecture in the metadata of what it writes."""
 

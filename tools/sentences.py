@@ -37,6 +37,7 @@ IN_THE_WINDOW = (
     "gui/model/forecast_strip.py",
     "gui/model/forecast_verdict.py",
     "gui/model/forecast_ways.py",
+    "gui/model/held_out.py",
     "gui/model/history.py",
     "gui/model/link_traffic.py",
     "gui/model/lora_words.py",

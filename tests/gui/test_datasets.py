@@ -478,6 +478,11 @@ def test_a_small_set_is_said_to_have_no_held_out_loss(page: DatasetsPage, qtbot:
     open_folder(page, pictures, qtbot)
     said = [label.text() for label in page.findings.findChildren(QLabel) if label.isVisible()]
     assert any("fewer than 8 pictures" in text for text in said)
+    for seed in range(9):
+        save(pictures / f"more_{seed}.png", seed + 40, caption="hills")
+    page.desk.check_again()
+    wait_ready(page, qtbot)
+    assert any("tells learning from memorising" in label.text() for label in page.findings.findChildren(QLabel))
 
 
 def test_what_the_shapes_warn_of_is_found_by_the_check(page: DatasetsPage, qtbot: QtBot, pictures: Path):

@@ -250,6 +250,12 @@ def test_tiles_chart_and_devices_show_the_run(window: Window, qtbot: QtBot, tmp_
     live = live_page(window)
     assert live.tiles.seen.value.text() == "600"
     assert live.tiles.held_out.context.text() == "37 % below the start"
+    assert "never trained on" in live.tiles.held_out.toolTip()
+    unmeasured = RunModel()
+    unmeasured.feed(Step(step=1, num_steps=9, loss=0.1, learning_rate=1e-4, seconds=1.0, eta_s=8.0))
+    tiles = RunTiles()
+    tiles.show_model(unmeasured, compact=False)
+    assert tiles.held_out.context.text() == "not measured in this run"
     window.resize(1100, 720)
     # Symptom: in a narrow window the loss of a run that had ended was "still falling".
     qtbot.waitUntil(lambda: live.compact and live.tiles.loss.context.text() == "down 5 %", timeout=WAIT_MS)

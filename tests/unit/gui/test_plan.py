@@ -7,6 +7,7 @@ from tests.support import forecasts
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.errors import DatasetError
+from diffusionforce.gui.model import held_out
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_checks import NO_CARD, checks, standing
@@ -182,6 +183,28 @@ def test_the_held_out_pictures_of_a_profile_go_with_its_own_dataset_only(plan: P
     assert plan.held_out_dir is None
 
 
+def test_what_is_held_out_is_said_and_what_for(plan: Plan, folder: Path):
+    # Symptom: "7 trained, 1 held out" was the first that somebody read of held-out pictures, and nothing said why.
+    def said() -> dict[str, str]:
+        return {what: why for _, what, why in what_will_happen(plan) if "held out" in what}
+
+    (told,) = said().items()
+    assert told[0] == "No picture is held out" and "fewer than 8" in told[1]
+    for i in range(3, 9):
+        Image.new("RGB", (64, 64)).save(folder / f"{i}.png")
+        (folder / f"{i}.txt").write_text("LoRAnne, sleeping", encoding="utf-8")
+    plan.dataset = read_folder(folder)
+    assert said() == {"A few pictures are held out": held_out.WHAT_FOR}
+    plan.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))
+    plan.choose_dataset("demo:rolwayne")
+    plan.dataset = read_folder(dataset_folder("demo:rolwayne"), decode=False)
+    assert said() == {"Pictures of a folder of their own are held out": held_out.WHAT_FOR}
+    plan.choose_profile("klein-9b-1024", read_profile(builtin_profiles()["klein-9b-1024"]))
+    plan.choose_dataset("demo:rolwayne")
+    plan.dataset = read_folder(dataset_folder("demo:rolwayne"), decode=False)
+    assert said() == {}, "this engine measures nothing"
+
+
 def test_fewer_steps_than_the_warm_up_are_possible(plan: Plan):
     plan.choose_profile("pocket-demo", read_profile(builtin_profiles()["pocket-demo"]))
     plan.set_steps(4)
@@ -202,6 +225,7 @@ def test_what_will_happen_is_told_in_order(plan: Plan):
     told = [what for _, what, _ in what_will_happen(plan)]
     assert told == [
         "Prepare 3 pictures at 256 × 256",
+        "No picture is held out",
         "Draw 4 previews before training",
         "Train 300 steps: about 200 passes over the data",
         "Draw previews every 100 steps and at the end",

@@ -1,6 +1,6 @@
 """A plan in plain words: the facts of a profile, and what a run will do, in order."""
 
-from diffusionforce.gui.model import preview_cost, words
+from diffusionforce.gui.model import held_out, preview_cost, words
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.job import Profile
 
@@ -100,6 +100,9 @@ def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
     size = f"{profile.dataset.width} × {profile.dataset.height}"
     why = "Captions are read once. Your files are only read, never changed."
     events.append(("images", f"Prepare {pictures} at {size}", why))
+    what, why = _held_out(plan)
+    if what:
+        events.append(("lock", what, why))
     prompts = len(profile.samples.prompts)
     if prompts and profile.samples.before_training:
         words_ = f"Draw {words.count(prompts, 'preview')} before training"
@@ -114,6 +117,19 @@ def what_will_happen(plan: Plan) -> list[tuple[str, str, str]]:
     where = f"Into {name.lower()} in {place}" if plan.output is None else f"Into {plan.output_dir}"
     events.append(("download", f"Save the LoRA {when}", where))
     return events
+
+
+def _held_out(plan: Plan) -> tuple[str, str]:
+    """Return which pictures the loss is measured on, and why; empty texts where that is not known."""
+    if plan.profile is None or plan.dataset is None:
+        return "", ""
+    # Whoever read the dataset has loaded this package, which the start of the window does without.
+    from diffusionforce.datasets.intakes import intake_of  # noqa: PLC0415
+
+    fewest = intake_of(plan.profile).fewest_to_split
+    if fewest and plan.held_out_dir is not None:
+        return "Pictures of a folder of their own are held out", held_out.WHAT_FOR
+    return held_out.told(len(plan.dataset.items), fewest=fewest)
 
 
 def about_trigger(plan: Plan) -> str:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from diffusionforce.datasets.findings import GROUPS
 from diffusionforce.datasets.records import Group
 from diffusionforce.gui.dataset_desk import DatasetDesk
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import held_out, words
 from diffusionforce.gui.model.dataset_table import TONES, FindingLine
 from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.widgets.bars import ProgressBar
@@ -60,10 +60,10 @@ class FindingsCard(Card):
         self._nothing = _line(
             "err", "Nothing to train on. Put pictures with captions into the folder, and check again."
         )
-        self._few_words = Label("", "body2", wrap=True)
-        self._few = holder(row(Icon("info", "info", 18), (self._few_words, 1), gap=10, margins=(0, 6, 0, 2)))
+        self._held_out_words = Label("", "body2", wrap=True)
+        self._held_out = holder(row(Icon("info", "info", 18), (self._held_out_words, 1), gap=10, margins=(0, 6, 0, 2)))
         self._unchecked = _line("info", "Not checked. Press Check again to look for problems.")
-        self.add(self._progress, self._fine, self._nothing, self._unchecked, self._list, self._few)
+        self.add(self._progress, self._fine, self._nothing, self._unchecked, self._list, self._held_out)
         self._lines: list[FindingLine] = []
         self._shown_rows: list[FindingRow] = []
         desk.progressed.connect(self._on_progress)
@@ -77,10 +77,12 @@ class FindingsCard(Card):
         is_known = not busy and desk.table.is_checked
         self._fine.setVisible(is_known and bool(desk.table.counted) and not self._lines)
         self._nothing.setVisible(is_known and not desk.table.counted)
-        fewest = desk.view.intake.fewest_to_split
-        self._few.setVisible(is_known and 0 < len(desk.table.used) < fewest)
-        few = tr("With fewer than {number} pictures none is held out: there will be no held-out loss.")
-        self._few_words.set_text(few.format(number=fewest))
+        num_used, fewest = len(desk.table.used), desk.view.intake.fewest_to_split
+        what, why = held_out.told(num_used, fewest=fewest)
+        # Findings need the room more than what is as it should be; a demo has a set of its own that is held out.
+        is_worth_it = num_used < fewest or not (self._lines or desk.is_read_only)
+        self._held_out.setVisible(is_known and bool(what) and is_worth_it)
+        self._held_out_words.set_text(f"{what}. {why}")
         self._unchecked.setVisible(not busy and not desk.table.is_checked)
         self.title.set_text("Checking the files" if busy else "Check before training")
         # Where there are findings, their numbers say it all, and need the room.

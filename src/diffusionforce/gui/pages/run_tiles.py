@@ -2,8 +2,9 @@
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from diffusionforce.gui.model import words
+from diffusionforce.gui.model import held_out, words
 from diffusionforce.gui.model.forecast_ways import step_seconds
+from diffusionforce.gui.model.language import tr
 from diffusionforce.gui.model.losses import TILE_STEPS
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.widgets.cards import Tile
@@ -26,6 +27,7 @@ class RunTiles(QWidget):
         self.setObjectName("clear")
         self.loss = Tile(f"Loss, last {TILE_STEPS} steps")
         self.held_out = Tile("Held-out loss")
+        self.held_out.setToolTip(tr(held_out.WHAT_FOR))
         self.rate = Tile("Learning rate")
         self.step_time = Tile("Step time")
         self.seen = Tile("Pictures seen")
@@ -66,7 +68,7 @@ class RunTiles(QWidget):
     def _held_out_context(model: RunModel, *, compact: bool) -> tuple[str, str]:
         losses = model.losses
         if not losses.held_out:
-            return "on pictures never trained on", ""
+            return "on pictures never trained on" if model.last_step is None else "not measured in this run", ""
         text, tone = _VERDICTS.get(losses.verdict, ("before training", ""))
         fall = losses.held_out_fall
         if fall is not None and losses.verdict != "rising" and (not compact or model.outcome is not None):

@@ -20,6 +20,7 @@ from diffusionforce.datasets import Dataset
 from diffusionforce.datasets.intakes import intake_of
 from diffusionforce.desktop.instance import FileClaim
 from diffusionforce.engines.musubi.arguments import EngineArguments, caption_arguments, picture_arguments
+from diffusionforce.engines.musubi.headers import split_parts
 from diffusionforce.engines.musubi.prepared_files import drop_unfinished, num_lacking
 from diffusionforce.engines.musubi.program import load_program, run_program
 from diffusionforce.engines.musubi.readiness import Ready
@@ -33,6 +34,7 @@ _DONE = "prepared"
 """A file that says that everything is there."""
 _CONFIG = "dataset.toml"
 """The description that the programs are given; which one is trained with is for every run to say."""
+_SAMPLE_BYTES = 1 << 16
 _PATIENCE_S = 2.0
 """Between looks whether another run has finished."""
 
@@ -178,11 +180,21 @@ class Preparation:
         yield family.name.encode()
         for file in family.files_for(frozenset({"pictures", "captions"})):
             if file.role in self.ready.files:
-                path = self.ready.files[file.role]
-                size = path.stat().st_size if path.is_file() else 0
-                yield f"{file.role} {path.name} {size}".encode()
+                yield file.role.encode()
+                yield from _identity(self.ready.files[file.role])
         for source in sources:
             yield from source.key_parts()
+
+
+def _identity(path: Path) -> Iterator[bytes]:
+    """Yield what tells a model's files from others of their names and sizes, without reading gigabytes."""
+    for file in sorted(path.glob("*.safetensors")) if path.is_dir() else split_parts(path):
+        size_bytes = file.stat().st_size if file.is_file() else 0
+        yield f"{file.name} {size_bytes}".encode()
+        if size_bytes:
+            with file.open("rb") as content:
+                content.seek(size_bytes // 2)
+                yield content.read(_SAMPLE_BYTES)
 
 
 def _num_lacking(places: Mapping[Path, Source]) -> int:

@@ -396,6 +396,19 @@ def test_two_runs_over_the_same_pictures_do_not_write_at_once(three: Path, monke
     assert isinstance(said[0], Warn) and "Another run prepares the same pictures" in said[0].sentence
 
 
+def test_another_encoder_of_the_same_name_and_size_prepares_anew(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every text encoder in several files is called model-00001-of-00004: the other's captions were trained on."""
+    ready = preparation(three).ready
+    first, second = three.parent / "model-00001-of-00002.safetensors", three.parent / "model-00002-of-00002.safetensors"
+    first.touch()
+    ready = dataclasses.replace(ready, files={**ready.files, "t5": first})
+    second.write_bytes(b"a" * 1000)
+    run_with(three, Programs(), monkeypatch, ready=ready)
+    assert run_with(three, Programs(), monkeypatch, ready=ready) == []
+    second.write_bytes(b"b" * 1000)
+    assert run_with(three, Programs(), monkeypatch, ready=ready) == PICTURES + CAPTIONS
+
+
 def test_runs_with_other_batches_have_another_description(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIFFUSIONFORCE_HOME", str(three.parent / "data"))
     monkeypatch.setattr(Preparation, "_run", Programs())

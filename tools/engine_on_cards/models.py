@@ -39,13 +39,16 @@ class Kind(Protocol):
         """The autoencoder."""
         ...
 
-    def encoder_tensors(self) -> Mapping[str, torch.Size]:
-        """Tensors by which the file of a text encoder is known; what is in them is never read."""
-        ...
-
     def replace_encoder(self) -> None:
         """Let something stand for the text encoder, which gives random numbers for a text, always the same."""
         ...
+
+
+def looked_for(family: Family, role: str) -> Mapping[str, torch.Size]:
+    """Tensors by which the product knows the file of a role; what is in them is never read."""
+    file = next(one for one in family.files if one.role == role)
+    assert file.signature is not None
+    return {name: torch.Size(shape) for name, shape in file.signature.tensors.items()}
 
 
 def _module(name: str) -> Any:
@@ -92,10 +95,6 @@ class WanKind:
             sizes |= {"dim": _TINY_WAN_AUTOENCODER_WIDTH, "num_res_blocks": 1}
         return module.WanVAE_(**sizes, attn_scales=[], temperal_downsample=[False, True, True], dropout=0.0)
 
-    def encoder_tensors(self) -> Mapping[str, torch.Size]:
-        """Nothing tells the text encoder from others."""
-        return {"token_embedding.weight": torch.Size([8, 8])}
-
     def replace_encoder(self) -> None:
         """Let something stand for the text encoder."""
 
@@ -132,12 +131,6 @@ class Flux2Kind:
         """The autoencoder."""
         models = _module("flux_2.flux2_models")
         return models.AutoEncoder(models.AutoEncoderParams())
-
-    def encoder_tensors(self) -> Mapping[str, torch.Size]:
-        """Those that the product looks for."""
-        file = next(one for one in families.FAMILIES["flux2-klein-base-9b"].files if one.role == "text_encoder")
-        known = file.signature.tensors if file.signature is not None else {"weight": (8, 8)}
-        return {name: torch.Size(shape) for name, shape in known.items()}
 
     def replace_encoder(self) -> None:
         """Let something stand for the text encoder."""

@@ -14,15 +14,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 
 from diffusionforce.engines.musubi import open_engine
 from diffusionforce.engines.musubi.families import Family
-from tools.engine_on_cards.models import Model, model_of, shrink
+from tools.engine_on_cards.models import Model, looked_for, model_of, shrink
 from tools.engine_on_cards.processor import let_engine_import
 from tools.engine_on_cards.rows import ROWS
 
@@ -69,22 +68,23 @@ def write_files(model: Model, folder: Path, *, device: torch.device) -> None:
                 autoencoder = model.kind.autoencoder()
             write_random(autoencoder, path, device=device, dtype=torch.float32)
         else:
-            save_file({name: torch.zeros(shape) for name, shape in model.kind.encoder_tensors().items()}, path)
+            _write_hollow(looked_for(model.family, role), path)
+
+
+def _write_hollow(shapes: Mapping[str, torch.Size], path: Path) -> None:
+    """Write a file of zeros that takes no room on a disk."""
+    with path.open("wb") as file, torch.device("meta"):
+        places = dict(_places({name: torch.empty(shape) for name, shape in shapes.items()}, torch.bfloat16))
+        _begin(file, places, torch.bfloat16)
 
 
 def write_random(module: nn.Module, path: Path, *, device: torch.device, dtype: torch.dtype) -> None:
     """Write random weights for a module, which need not have any itself."""
     tensors = module.state_dict()
     places = dict(_places(tensors, dtype))
-    header = json.dumps(_header(places, dtype)).encode()
-    header += b" " * (-len(header) % 8)
     part = path.with_suffix(".part")
-    size = max(place.end for place in places.values())
-    begin = 8 + len(header)
     with part.open("wb") as file, ThreadPoolExecutor(_NUM_WRITERS) as writers:
-        file.write(struct.pack("<Q", len(header)) + header)
-        file.flush()
-        os.ftruncate(file.fileno(), begin + size)
+        begin = _begin(file, places, dtype)
         generator = torch.Generator(device).manual_seed(1)
         waiting: list[Future[None]] = []
         for name, place in places.items():
@@ -95,6 +95,17 @@ def write_random(module: nn.Module, path: Path, *, device: torch.device, dtype: 
         for one in waiting:
             one.result()
     part.replace(path)
+
+
+def _begin(file: BinaryIO, places: Mapping[str, _Place], dtype: torch.dtype) -> int:
+    """Write the header, make the file as long as it will be, and return where its tensors begin."""
+    header = json.dumps(_header(places, dtype)).encode()
+    header += b" " * (-len(header) % 8)
+    file.write(struct.pack("<Q", len(header)) + header)
+    file.flush()
+    begin = 8 + len(header)
+    os.ftruncate(file.fileno(), begin + max(place.end for place in places.values()))
+    return begin
 
 
 def _random(

@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--device",
         metavar="LIST",
-        help="two cards, like cuda:0,cuda:1 (default); one runs the jobs of one card; cpu,cpu for a dry run with --small",
+        help="like cuda:0,cuda:1 (default); with one card only jobs of one card are run",
     )
     add("--forecast-only", action="store_true", help="forecast, and run nothing: needs no card")
     add("--edge", action="store_true", help="run jobs under budgets just above and just below what is forecast")

@@ -171,8 +171,18 @@ def test_two_runs_are_compared(two_runs: Window, qtbot: QtBot):
     qtbot.waitUntil(lambda: page.pane.isVisible() and not page.pane.is_reading, timeout=WAIT_MS)
     assert "A 0.0" in page.pane.chart.accessibleDescription()
     assert page.pane.steps.count() == 3, "the newest of each, before training, step 100"
+    assert not page.pane.triggers.isVisible()
     qtbot.keyClick(page.pane, Qt.Key.Key_Escape)
     assert not page.pane.isVisible() and page.past_rows[0].chosen.isChecked()
+
+
+def test_runs_that_call_their_subjects_otherwise_are_said_to(two_runs: Window, qtbot: QtBot):
+    page = page_of(two_runs)
+    job_file = page.past_rows[0].run.root / "job.toml"
+    job_file.write_bytes(job_file.read_bytes().replace(b"LoRAnne", b"Zorbl"))
+    page.pane.compare([row.run.root for row in page.past_rows])
+    qtbot.waitUntil(lambda: not page.pane.is_reading, timeout=WAIT_MS)
+    assert page.pane.triggers.text().startswith("The trigger words differ: A Zorbl, B LoRAnne.")
 
 
 def test_a_run_gets_a_name_and_notes_that_stay(two_runs: Window, qtbot: QtBot):

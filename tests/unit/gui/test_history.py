@@ -90,6 +90,33 @@ def test_samples_are_matched_by_prompt_and_step(tmp_path: Path):
     assert comparison.sample_rows(compared, step=300)[0].pictures[1] is None
 
 
+def called(root: Path, word: str) -> Path:
+    """Return a run whose subject has another name, in its job and in its prompts."""
+    folder = recorded.run_folder(root, end="done")
+    for path in (folder.job_path, folder.telemetry_path):
+        path.write_bytes(path.read_bytes().replace(b"LoRAnne", word.encode()))
+    return folder.root
+
+
+def test_runs_with_other_trigger_words_are_compared_prompt_by_prompt(tmp_path: Path):
+    # Symptom: every prompt of two characters stood in two rows, each with one picture, and nothing said why.
+    first, second, third = (
+        called(tmp_path / "a", "LoRAnne"),
+        called(tmp_path / "b", "Zorbl"),
+        called(tmp_path / "c", ""),
+    )
+    assert comparison.trigger_words(comparison.read_runs([first, first])) == ""
+    compared = comparison.read_runs([first, second])
+    assert comparison.trigger_words(compared).startswith("The trigger words differ: A LoRAnne, B Zorbl.")
+    rows = comparison.sample_rows(compared, step=300)
+    assert [row.prompt for row in rows][:2] == [
+        "LoRAnne / Zorbl, waving, on a beach, smiling",
+        "close-up of LoRAnne / Zorbl, in the snow, happy",
+    ]
+    assert len(rows) == 4 and all(picture is not None for row in rows for picture in row.pictures)
+    assert "B none" in comparison.trigger_words(comparison.read_runs([first, third]))
+
+
 def test_a_run_without_its_job_can_be_compared(tmp_path: Path):
     folder = RunFolder(recorded.run_folder(tmp_path / "one", end="done").root)
     folder.job_path.unlink()

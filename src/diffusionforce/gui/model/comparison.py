@@ -1,5 +1,6 @@
 """Several runs side by side: which settings differ, how the losses went, and the samples that can be compared."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from diffusionforce.runs import RunFolder, read_telemetry
 LETTERS = "ABCD"
 MOST = len(LETTERS)
 NOT_KNOWN = "not known"
+SUBJECT = "\0"
+"""Stands for the word by which each run calls its subject: no prompt has that sign."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +62,10 @@ class SettingRow:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleRow:
-    """One prompt and its picture in each run, with the step of each; None where a run has none."""
+    """One prompt and its picture in each run, with the step of each; None where a run has none.
+
+    Prompts that differ in nothing but the trigger words of their runs are one prompt, which names all of these.
+    """
 
     prompt: str
     pictures: tuple[tuple[int, Path] | None, ...]
@@ -120,15 +126,38 @@ def sample_rows(runs: Sequence[ComparedRun], *, step: int | None) -> list[Sample
         runs: The runs.
         step: Of which step; None takes the newest picture of each run and prompt.
     """
-    prompts = list(dict.fromkeys(row.prompt for run in runs for row in run.samples.rows if row.prompt))
-    rows = [SampleRow(prompt=p, pictures=tuple(_picture(run, p, step) for run in runs)) for p in prompts]
+    prompts = dict.fromkeys(_bare(run, row.prompt) for run in runs for row in run.samples.rows if row.prompt)
+    called = " / ".join(dict.fromkeys(filter(None, map(_trigger, runs))))
+    rows = [
+        SampleRow(prompt=p.replace(SUBJECT, called), pictures=tuple(_picture(run, p, step) for run in runs))
+        for p in prompts
+    ]
     # What can be compared comes first.
     return sorted(rows, key=lambda row: sum(picture is None for picture in row.pictures))
 
 
+def trigger_words(runs: Sequence[ComparedRun]) -> str:
+    """Return which run calls its subject by which word, where they differ; empty where they do not."""
+    found = {run.letter: _trigger(run) for run in runs if run.job is not None}
+    if len(set(found.values())) < 2:
+        return ""
+    listed = ", ".join(f"{letter} {word or tr('none')}" for letter, word in found.items())
+    return f"The trigger words differ: {listed}. Prompts that differ in nothing else are side by side."
+
+
+def _trigger(run: ComparedRun) -> str:
+    return run.job.profile.dataset.trigger if run.job is not None else ""
+
+
+def _bare(run: ComparedRun, prompt: str) -> str:
+    """Return a prompt of a run with a sign in place of its trigger word."""
+    word = _trigger(run)
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", SUBJECT, prompt) if word else prompt
+
+
 def _picture(run: ComparedRun, prompt: str, step: int | None) -> tuple[int, Path] | None:
     for index, row in enumerate(run.samples.rows):
-        if row.prompt == prompt and row.paths:
+        if _bare(run, row.prompt) == prompt and row.paths:
             at = max(row.paths) if step is None else step
             path = run.samples.path(run.root, index, at)
             return (at, path) if path is not None else None

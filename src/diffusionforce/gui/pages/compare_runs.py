@@ -68,7 +68,8 @@ class CompareRunsPane(QWidget):
         samples.header.addWidget(self.steps)
         self._samples.setHorizontalSpacing(10)
         self._samples.setVerticalSpacing(10)
-        samples.add(self._samples)
+        self.triggers = Label("", "body2", wrap=True)
+        samples.add(self.triggers, self._samples)
         runs = Card("Runs", gap=6).add(self._legend)
         self._content = holder(column(runs, losses, settings, samples, None, gap=14))
         self._scroll = scrolling(self._content, name="clear")
@@ -156,6 +157,9 @@ class CompareRunsPane(QWidget):
 
     def _show_samples(self) -> None:
         clear(self._samples)
+        told = comparison.trigger_words(self._runs)
+        self.triggers.set_text(told)
+        self.triggers.setVisible(bool(told))
         rows = comparison.sample_rows(self._runs, step=self.steps.currentData())[:MOST_PROMPTS]
         for index, sample in enumerate(rows):
             prompt = Label(sample.prompt, "strong", wrap=True)

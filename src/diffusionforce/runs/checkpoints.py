@@ -66,6 +66,11 @@ class CheckpointManifest(BaseModel):
     sha256: str = _NOUGHTS
 
 
+_KEPT = (("model", "family"), ("lora", "rank"))
+_KEPT_BY_MUSUBI = (("training", "batch_size"), ("training", "gradient_accumulation"))
+"""Its place in the data is counted in batches."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SavedState:
     """One checkpoint of a run, as it lies there.
@@ -171,7 +176,7 @@ def require_resumable(job: Job) -> CheckpointManifest | None:
 
     Raises:
         RunFolderError: It is damaged, or none at all; the hint names the last good one beside it.
-        ProfileError: Another engine wrote it, or all steps of the job are done in it.
+        ProfileError: Another engine or model wrote it, or all steps of the job are done in it.
     """
     if job.resume is None:
         return None
@@ -190,7 +195,20 @@ def require_resumable(job: Job) -> CheckpointManifest | None:
             f"All {num_steps} steps are done in {job.resume.name}, which is of step {manifest.step}.",
             hint=f"Train on with more of them: --steps {2 * manifest.step}",
         )
+    _require_same(manifest, job)
     return manifest
+
+
+def _require_same(manifest: CheckpointManifest, job: Job) -> None:
+    """Refuse other settings than those it was saved with where it could not be loaded, or its steps not counted."""
+    saved, wanted = manifest.profile, job.profile.model_dump(mode="json")
+    for section, key in (*_KEPT, *(_KEPT_BY_MUSUBI if manifest.engine == "musubi" else ())):
+        before, now = saved.get(section, {}).get(key), wanted[section][key]
+        if before is not None and before != now:
+            raise ProfileError(
+                f"{section}.{key} is {now!r}, and {job.resume.name if job.resume else ''} was saved with {before!r}.",
+                hint="Go on with the settings of the run that saved it, or begin anew.",
+            )
 
 
 def _with_last_good(error: UserError, folder: Path) -> RunFolderError:

@@ -102,6 +102,28 @@ def test_what_is_no_checkpoint_or_has_nothing_left_to_do_is_refused(job: Job, tm
         require_resumable(from_state(job, other))
 
 
+@pytest.mark.parametrize(
+    ("engine", "setting", "value"),
+    [
+        ("pocket", "lora.rank", 4),
+        ("musubi", "model.family", "z-image"),
+        ("musubi", "training.batch_size", 7),
+        ("musubi", "training.gradient_accumulation", 7),
+    ],
+)
+def test_settings_that_a_checkpoint_cannot_go_on_with_are_refused(
+    job: Job, engine: str, setting: str, value: object
+) -> None:
+    """The engine found out when everything was prepared and the model loaded."""
+    path = job.run_dir / "checkpoints" / "fox-state"
+    write_checkpoint(path, manifest_of(job, step=4).model_copy(update={"engine": engine}), FILES)
+    changes = {"model.engine": engine, "training.steps": 20}
+    require_resumable(from_state(job.model_copy(update={"profile": changed(job.profile, changes, origin="")}), path))
+    other = changed(job.profile, {**changes, setting: value}, origin="")
+    with pytest.raises(ProfileError, match=f"{setting} is {value!r}, and fox-state was saved with "):
+        require_resumable(from_state(job.model_copy(update={"profile": other}), path))
+
+
 def test_states_of_earlier_versions_have_no_manifest_and_are_known_all_the_same(job: Job) -> None:
     folder = job.run_dir / "checkpoints" / "fox-step00000003-state"
     folder.mkdir(parents=True)

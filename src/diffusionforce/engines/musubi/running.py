@@ -19,6 +19,8 @@ from diffusionforce.engines.musubi.training import Training, chain_of
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import choose_devices
 from diffusionforce.errors import EngineError
+from diffusionforce.hooks.musubi.notes import read_notes
+from diffusionforce.hooks.musubi.plain_states import require_plain
 from diffusionforce.job import Job, write_whole
 from diffusionforce.wire import Done, Message, Stopped, Warn
 
@@ -57,6 +59,9 @@ class MusubiRun:
         """
         ready = require_ready(self.job)
         open_engine()
+        if self.job.resume is not None:  # Before the preparation, which takes minutes.
+            require_plain(self.job.resume)
+            read_notes(self.job.resume)
         try:
             devices = self._devices(ready)
             arguments, files = self._arguments(ready, devices)

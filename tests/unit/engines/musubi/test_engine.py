@@ -1,5 +1,6 @@
 """The engine for the real models refuses what cannot run, the most basic thing first."""
 
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -8,10 +9,11 @@ from typing import Any
 
 import pytest
 from tests.support.engine import lay_out
+from tests.support.jobs import small_job
 
 from diffusionforce.engines.contract import Engine
 from diffusionforce.engines.musubi import MusubiEngine, engine
-from diffusionforce.errors import EngineError, ProfileError, WeightsError
+from diffusionforce.errors import EngineError, ProfileError, RunFolderError, WeightsError
 from diffusionforce.job import Job, Profile, builtin_profiles, changed, read_profile
 from diffusionforce.wire import Message, Stopped, Warn
 
@@ -91,3 +93,16 @@ def test_a_training_says_first_that_it_is_experimental(tmp_path: Path, monkeypat
     assert isinstance(end, Stopped)
     assert isinstance(said[0], Warn) and "experimental" in said[0].sentence
     assert len(said) == 2 and isinstance(said[1], Warn) and "spread evenly" in said[1].sentence
+
+
+def test_a_state_with_a_program_in_it_is_refused_before_anything_is_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running: Any = importlib.import_module("diffusionforce.engines.musubi.running")
+    monkeypatch.setattr(running, "require_ready", lambda job: None)
+    monkeypatch.setattr(running, "open_engine", lambda: None)
+    (tmp_path / "a-state").mkdir()
+    job = small_job(tmp_path).model_copy(update={"resume": tmp_path / "a-state"})
+    nothing: dict[str, Any] = dict.fromkeys(("dataset", "output", "report", "controls", "plan"))
+    with pytest.raises(RunFolderError, match=r"a-state is no state .* it lacks model\.safetensors"):
+        running.MusubiRun(job=job, **nothing).to_the_end()

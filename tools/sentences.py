@@ -52,6 +52,7 @@ IN_THE_WINDOW = (
     "gui/model/rig_words.py",
     "gui/model/run_model.py",
     "gui/model/run_requests.py",
+    "gui/model/run_time.py",
     "gui/model/run_title.py",
     "gui/model/samples.py",
     "gui/model/strip_words.py",

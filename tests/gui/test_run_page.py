@@ -15,6 +15,7 @@ from tests.gui import recorded
 from tests.support import rigs
 from tests.support.trainer_process import trainer
 
+from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.outcome import Outcome
 from diffusionforce.gui.model.run_model import RunModel
 from diffusionforce.gui.pages.datasets import DatasetsPage
@@ -387,6 +388,23 @@ def test_a_run_is_planned_with_the_own_dataset_that_was_opened_last(window: Wind
     window.go("datasets")
     window.use_profile("pocket-demo")
     assert page.plan.dataset_choice == "demo:loranne", "what was chosen in the plan since then stays"
+
+
+def test_the_time_of_a_run_is_told_by_earlier_ones(window: Window, qtbot: QtBot, home: Path):
+    page = plan_page(window)
+    ready(qtbot, page)
+
+    def time_told() -> str:
+        labels = [label.text() for label in page.run.findChildren(Label)]
+        return labels[labels.index("Time") + 1] if "Time" in labels else ""
+
+    page.forecaster.close()
+    page.plan.memory, page.plan.has_no_card = ForecastStatus(), True
+    page._show()
+    assert time_told() == "about 5 min on two cores"
+    recorded.run_folder(home / "runs" / "2026-01-02-100000-pocket-demo", end="done")
+    page._look_back()
+    qtbot.waitUntil(lambda: time_told() == "about 2 min, as before", timeout=WAIT_MS)
 
 
 def test_the_menus_of_a_plan_mark_its_choices_and_begin_with_the_own_datasets(window: Window, job: Job):

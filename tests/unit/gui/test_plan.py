@@ -7,14 +7,14 @@ from tests.support import forecasts
 
 from diffusionforce.datasets import read_folder
 from diffusionforce.errors import DatasetError
-from diffusionforce.gui.model import held_out
+from diffusionforce.gui.model import held_out, run_time
 from diffusionforce.gui.model.forecast_desk import ForecastStatus
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_checks import NO_CARD, checks, standing
 from diffusionforce.gui.model.plan_notices import memory_refusal, notices
 from diffusionforce.gui.model.plan_words import about_trigger, facts, facts_of_run, short_facts, what_will_happen
 from diffusionforce.gui.model.readiness import CHECKING, of_answer
-from diffusionforce.job import builtin_profiles, dataset_folder, read_profile
+from diffusionforce.job import builtin_profiles, dataset_folder, read_job, read_profile, write_job
 from diffusionforce.wire.readiness import Readiness
 
 
@@ -298,3 +298,35 @@ def test_what_is_told_of_holds_the_forecast_up_and_not_a_choice_that_lacks(plan:
     plan.needs_environment = False
     plan.dataset, plan.dataset_problem = None, DatasetError("It has no pictures.")
     assert plan.holds_up_forecast and plan.forecast_job() is None
+
+
+def test_how_long_a_run_takes_is_told_by_what_is_known(plan: Plan, tmp_path: Path):
+    # Symptom: nobody could tell before a first run on a processor whether it takes minutes or hours.
+    assert run_time.told(Plan()) == ""
+    assert run_time.told(plan) == "measured once it runs", "nothing is known of its cards"
+    plan.has_no_card = True
+    assert run_time.told(plan) == "about 5 min on two cores"
+    plan.set_steps(30)
+    assert run_time.told(plan) == "about 1 min 20 s on two cores"
+    assert plan.profile is not None
+    dataset = plan.profile.dataset.model_copy(update={"width": 512})
+    plan.profile = plan.profile.model_copy(update={"dataset": dataset})
+    assert run_time.told(plan) == "measured once it runs"
+    plan.memory = ForecastStatus(forecast=forecasts.forecast(), is_current=True)
+    assert run_time.told(plan) == "about 1 min 20 s"
+
+
+def test_the_last_runs_of_the_profile_tell_how_long_the_next_takes(plan: Plan, tmp_path: Path):
+    root = tmp_path / "runs"
+    assert run_time.pace_before(root, "pocket-demo") is None
+    folder = recorded.run_folder(root / "a", end="done")  # 300 steps in 124 s.
+    recorded.run_folder(root / "b", end="stopped", upto=120)
+    other = recorded.run_folder(root / "c", end="done")
+    other.write_state(other.read_state().model_copy(update={"profile_name": "other"}))
+    onward = recorded.run_folder(root / "d", end="done")
+    job = read_job(onward.job_path).model_copy(update={"resume": folder.root / "checkpoints" / "x_step_000100-state"})
+    write_job(onward.job_path, job)
+    plan.pace_before_s = run_time.pace_before(root, "pocket-demo")
+    assert plan.pace_before_s == pytest.approx(124 / 300)
+    plan.set_steps(600)
+    assert run_time.told(plan) == "about 4 min, as before"

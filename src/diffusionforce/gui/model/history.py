@@ -77,11 +77,7 @@ class PastRun:
     @property
     def seconds(self) -> float | None:
         """How long it took, None while it goes on or where that is not known."""
-        try:
-            span = datetime.fromisoformat(self.state.ended_at) - datetime.fromisoformat(self.state.started_at)
-        except ValueError:
-            return None
-        return span.total_seconds()
+        return seconds_of(self.state)
 
     @property
     def when(self) -> str:
@@ -116,6 +112,15 @@ class PastRun:
         if not self.begun_at:
             return [f"{steps} in {length}"]
         return [steps, f"{words.count(self.state.step - self.begun_at, 'step')} of them here, in {length}"]
+
+
+def seconds_of(state: RunState) -> float | None:
+    """Return how long a run took, None while it goes on or where that is not known."""
+    try:
+        span = datetime.fromisoformat(state.ended_at) - datetime.fromisoformat(state.started_at)
+    except ValueError:
+        return None
+    return span.total_seconds()
 
 
 def _newest_of_first_prompt(sample: Path) -> tuple[int, int, str]:

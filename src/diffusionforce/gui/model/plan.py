@@ -36,6 +36,7 @@ class Plan:
         output: The run folder; None makes a new one among the others.
         memory: What is known of the memory that the run will need.
         readiness: Whether engine and files of a real model are here.
+        pace_before_s: Seconds a step of the last runs of the profile with all that came along; None without any.
         needs_environment: Whether nothing can be trained before the training environment is set up.
         has_no_card: Whether it was looked for NVIDIA cards, and there is none.
     """
@@ -53,6 +54,7 @@ class Plan:
     output: Path | None = None
     memory: ForecastStatus = field(default_factory=ForecastStatus)
     readiness: ReadinessView = field(default_factory=ReadinessView)
+    pace_before_s: float | None = None
     needs_environment: bool = False
     has_no_card: bool = False
     _suggested: Path | None = field(default=None, repr=False)
@@ -62,6 +64,7 @@ class Plan:
         self.profile_name, self.profile, self.profile_problem = name, profile, None
         self.profile_dir = profile_dir
         self.way = self.cut = ""
+        self.pace_before_s = None
         self._suggested = None
         self._forget_dataset()
 
@@ -122,6 +125,11 @@ class Plan:
         from diffusionforce.datasets import adapted  # noqa: PLC0415
 
         return adapted(self.profile, self.dataset, trigger=trigger, profile_dir=self.profile_dir)
+
+    @property
+    def job_profile_name(self) -> str:
+        """What runs call the profile: its name, also where it was chosen by its path."""
+        return Path(self.profile_name).stem if os.sep in self.profile_name else self.profile_name
 
     @property
     def dataset_name(self) -> str:
@@ -218,7 +226,7 @@ class Plan:
 
     def _job_of(self, profile: Profile, *, folder: Path) -> Job:
         return Job(
-            profile_name=Path(self.profile_name).stem if os.sep in self.profile_name else self.profile_name,
+            profile_name=self.job_profile_name,
             profile=profile,
             dataset_dir=folder,
             held_out_dir=self.held_out_dir,

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from diffusionforce.errors import UserError
 from diffusionforce.gui import background, dataset_reading
 from diffusionforce.gui.forecaster import Forecaster
-from diffusionforce.gui.model import plan_checks
+from diffusionforce.gui.model import plan_checks, run_time
 from diffusionforce.gui.model.forecast_desk import Machine
 from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.plan import Plan
@@ -30,6 +30,7 @@ from diffusionforce.gui.widgets.buttons import Button
 from diffusionforce.gui.widgets.layout import column, holder, row, scrolling
 from diffusionforce.job import find_profile, read_profile, with_absolute_weights
 from diffusionforce.rig import RigReport
+from diffusionforce.runs import runs_root
 from diffusionforce.wire import JobChange
 from diffusionforce.wire.interpreter import is_environment_needed
 
@@ -137,7 +138,19 @@ class RunPlanPage(Page):
             self.plan.choose_profile(name, profile, profile_dir=path.parent)
             self._preferences.profile = name
             self.run.set_steps(profile.training.steps)
+            self._look_back()
         self._read_dataset()
+
+    def _look_back(self) -> None:
+        """Look on a thread how fast the last runs of the profile were."""
+        name, root = self.plan.job_profile_name, runs_root()
+
+        def take(pace_s: float | None) -> None:
+            if name == self.plan.job_profile_name:
+                self.plan.pace_before_s = pace_s
+                self._show()
+
+        background.run(self, lambda: run_time.pace_before(root, name), done=take, failed=lambda _error: None)
 
     def choose_dataset(self, folder: str) -> None:
         """Choose a dataset: `demo:NAME` or the path of a folder."""
@@ -327,6 +340,7 @@ class RunPlanPage(Page):
         """Look again at what may have changed since."""
         self.plan.output = None if self.plan.output is not None and self.plan.output.exists() else self.plan.output
         self._take_opened()
+        self._look_back()
         self.refresh()
 
     def _take_opened(self) -> None:

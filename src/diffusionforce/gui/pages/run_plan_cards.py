@@ -3,8 +3,8 @@
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox
 
-from diffusionforce.gui.model import language, plan_words
-from diffusionforce.gui.model.language import tr
+from diffusionforce.gui.model import language, plan_words, run_time
+from diffusionforce.gui.model.language import noted, tr
 from diffusionforce.gui.model.plan import Plan
 from diffusionforce.gui.model.plan_checks import Check, Standing
 from diffusionforce.gui.pictures import PictureStore
@@ -87,6 +87,8 @@ class RunCard(Card):
         self.steps.setEnabled(plan.profile is not None)
         self._show_trigger(plan)
         facts = plan_words.facts_of_run(plan)
+        if facts:
+            facts.append((noted("Time"), run_time.told(plan)))
         if facts == self._shown:
             return
         self._shown = facts

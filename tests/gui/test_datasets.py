@@ -9,16 +9,19 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from PySide6.QtCore import QEventLoop, QMimeData, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtGui import QColor, QDropEvent, QPixmap
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 from tests.support import broken_dataset
 from tests.support.broken_dataset import TRIGGER, save
 
+from diffusionforce.datasets.framing import Framing
 from diffusionforce.datasets.sets import SetFolder, read_set
+from diffusionforce.gui import theme
 from diffusionforce.gui.pages.datasets import DatasetsPage
 from diffusionforce.gui.pages.datasets_dropping import dropped_folders
 from diffusionforce.gui.shell import Window
+from diffusionforce.gui.widgets.crop_view import CropView
 from diffusionforce.gui.widgets.finding_row import FindingRow
 
 WAIT_MS = 60_000
@@ -598,3 +601,26 @@ def many_pictures(folder: Path) -> Path:
         (folder / f"p{index:05d}.jpg").write_bytes(models[index % 50] + index.to_bytes(4, "big"))
         (folder / f"p{index:05d}.txt").write_text(f"sks, picture {index}, part {index % 31}", encoding="utf-8")
     return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_edge_of_a_crop_is_seen_on_any_picture_and_is_none_where_nothing_is_cut(
+    scheme: theme.Choice, qapp: QApplication, qtbot: QtBot
+):
+    # Symptom: in the light theme a picture that is trained on whole had a black frame, and a dark one hid its edge.
+    theme.apply(qapp, scheme)
+    try:
+        view, dark = CropView(), QPixmap(400, 200)
+        qtbot.addWidget(view)
+        view.resize(400, 200)
+        dark.fill(QColor("#101010" if scheme == "light" else "#f0f0f0"))
+
+        def tones(width_px: int) -> set[str]:
+            view.show_picture(dark, Framing(width=400, height=200, target_width=width_px, target_height=200))
+            image = view.grab().toImage()
+            return {image.pixelColor(x, 100).name() for x in range(90, 110)}
+
+        assert len(tones(400)) == 1
+        assert {theme.colour("bg").name(), theme.colour("text").name()} <= tones(200)
+    finally:
+        theme.apply(qapp, "dark")

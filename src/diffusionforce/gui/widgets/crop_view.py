@@ -46,6 +46,7 @@ class CropView(QWidget):
         painter.save()
         painter.setClipPath(paint.rounded(box, 6))
         painter.drawPixmap(box, self._picture, QRectF(self._picture.rect()))
+        kept = box
         if self._framing is not None:
             left, top, right, bottom = self._framing.crop
             kept = QRectF(
@@ -62,8 +63,8 @@ class CropView(QWidget):
                 QRectF(kept.right(), kept.top(), box.right() - kept.right(), kept.height()),
             ):
                 painter.fillRect(part, dim)
-            painter.restore()
+        painter.restore()
+        if kept != box:  # Two lines, so that one of them is seen on any picture.
+            paint.box(painter, kept.adjusted(1.5, 1.5, -1.5, -1.5), radius=2, line="bg", line_px=3)
             paint.box(painter, kept.adjusted(0.8, 0.8, -0.8, -0.8), radius=2, line="text", line_px=1.6)
-        else:
-            painter.restore()
         painter.end()

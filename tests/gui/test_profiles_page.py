@@ -97,6 +97,10 @@ def test_typing_is_checked_and_saved_to_a_file_that_the_command_line_finds(page:
     qtbot.keyClick(page.editor, Qt.Key.Key_S, CONTROL)
     qtbot.waitUntil(lambda: read_profile(find_profile(mine)).training.steps == 40, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: page.editor is not None and page.editor.status.text() == "Saved", timeout=WAIT_MS)
+    page.window().resize(1100, 720)
+    # Symptom: "1 setting changed" stood above "Saved".
+    qtbot.waitUntil(lambda: "Pocket" not in page.editor.header.note.text(), timeout=WAIT_MS)  # type: ignore[union-attr]
+    assert page.editor.header.note.text() == "1 setting differs from built in"
 
 
 def test_undo_goes_back_over_fields(page: ProfilesPage, mine: str, qtbot: QtBot):

@@ -195,10 +195,13 @@ class ProfileEditor(QWidget):
         if not number:
             said, short = tr("The same as {title}, the built-in profile"), tr("The same as built in")
         elif number == 1:
-            said, short = tr("1 setting differs from {title}, the built-in profile"), tr("1 setting changed")
+            said, short = (
+                tr("1 setting differs from {title}, the built-in profile"),
+                tr("1 setting differs from built in"),
+            )
         else:
             said = tr("{number} settings differ from {title}, the built-in profile")
-            short = tr("{number} settings changed")
+            short = tr("{number} settings differ from built in")
         return said.format(number=number, title=title), short.format(number=number)
 
     def _show_foot(self, draft: ProfileDraft) -> None:

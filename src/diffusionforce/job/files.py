@@ -239,8 +239,10 @@ def expanded(path: str) -> Path:
     """Return a path with the home folder in place of `~`.
 
     Raises:
-        ProfileError: There is no such home folder.
+        ProfileError: There is no such home folder, or it is no path.
     """
+    if "\0" in path:
+        raise ProfileError(f"{path!r} is no path: no file has a NUL in its name.", hint="Write the whole path.")
     try:
         return Path(path).expanduser()
     except RuntimeError:

@@ -168,6 +168,12 @@ def test_dataset_folders(tmp_path: Path):
             dataset_folder(name)
 
 
+def test_a_path_with_a_nul_is_named():
+    """Symptom: ValueError, embedded null byte."""
+    with pytest.raises(ProfileError, match="is no path: no file has a NUL in its name"):
+        dataset_folder("pictures\0")
+
+
 def test_a_home_folder_that_is_not_there_is_named(tmp_path: Path):
     # Symptom: RuntimeError, could not determine home directory.
     with pytest.raises(ProfileError, match="There is no home folder ~nosuch"):

@@ -186,6 +186,8 @@ def _tensor(entry: Mapping[str, Any]) -> Tensor:
 
 def _start(path: Path) -> bytes:
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # A pipe would be waited for.
+            raise WeightsError(f"{shortened(path)} is no file of weights: it is a device or a pipe.")
         with path.open("rb") as file:
             start = file.read(512)
     except FileNotFoundError:

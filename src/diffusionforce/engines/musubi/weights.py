@@ -17,7 +17,7 @@ from diffusionforce.engines.musubi.weights_check import check_file
 from diffusionforce.engines.musubi.weights_settings import WeightsSettings, models_dir, read_settings
 from diffusionforce.errors import WeightsError
 from diffusionforce.job import Profile
-from diffusionforce.job.files import expanded
+from diffusionforce.job.files import expanded, is_there
 
 FOLDERS_VARIABLE = "DIFFUSIONFORCE_MODELS"
 _MAX_DEPTH = 8
@@ -120,10 +120,13 @@ def require_files(
     wanted = [found for found in located if found.file.uses & uses]
     wrong = [found for found in wanted if found.problem is not None]
     missing = [found for found in wanted if found.path is None and not found.file.optional]
-    if wrong and wrong[0].problem is not None:
-        raise wrong[0].problem
+    problems = [found.problem for found in wrong if found.problem is not None]
     if missing:
-        raise _missing_error([found.file for found in missing], family=family, profile_name=profile_name)
+        problems.append(_missing_error([found.file for found in missing], family=family, profile_name=profile_name))
+    if problems:
+        first, *others = problems
+        hint = "\n".join(filter(None, [first.hint, *map(str, others)]))
+        raise WeightsError(first.sentence, hint=hint, detail=first.detail)
     return {found.file.role: found.path for found in wanted if found.path is not None}
 
 
@@ -170,7 +173,7 @@ def _from_profile(file: WeightFile, profile: Profile | None) -> str:
 
 def _first_of_split(path: Path, file: WeightFile) -> Path:
     """Take the first file of a split set where its folder is given."""
-    if file.is_folder or not path.is_dir():
+    if file.is_folder or not (is_there(path) and path.is_dir()):
         return path
     return next(iter(sorted(path.glob("*00001-of-*.safetensors"))), path)
 

@@ -143,6 +143,20 @@ def test_a_wrong_file_is_named_and_the_run_refused(tmp_path: Path):
         require_files(located, family=KLEIN, uses=frozenset({"training"}), profile_name="x")
 
 
+def test_a_path_that_no_file_system_takes_is_a_sentence():
+    located = locate(KLEIN, profile=profile_of(KLEIN, weights="x" * 5000))
+    assert located[0].problem is not None and "cannot be read: File name too long" in located[0].problem.sentence
+
+
+def test_every_file_that_is_wrong_or_missing_is_named_at_once(tmp_path: Path):
+    wrong = write_like(tmp_path / "x.safetensors", needed(WAN).signature)
+    located = locate(KLEIN, profile=profile_of(KLEIN, files={"dit": str(wrong), "vae": str(tmp_path / "none")}))
+    with pytest.raises(WeightsError, match="it is Wan") as refusal:
+        require_files(located, family=KLEIN, uses=frozenset({"samples"}), profile_name="x")
+    assert "none is not there." in refusal.value.hint
+    assert "needs a file that is not here: text encoder" in refusal.value.hint
+
+
 def test_a_half_downloaded_file_is_named(own_home: Path):
     folder = own_home / "ComfyUI/models/diffusion_models"
     tensors = dict(needed(KLEIN).signature.tensors)  # pyright: ignore[reportOptionalMemberAccess]

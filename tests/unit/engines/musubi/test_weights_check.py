@@ -1,6 +1,7 @@
 """Files of weights are looked at before a run: what is wrong with one is said by name, in a moment."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -130,6 +131,12 @@ def test_a_path_that_no_file_system_takes_is_a_sentence(tmp_path: Path):
     for path in (tmp_path / ("a" * 5000), tmp_path / ("b" * 300 + "-00001-of-00002.safetensors")):
         with pytest.raises(WeightsError, match=r"cannot be read: File name too long|is not (there|beside it)"):
             check(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
+def test_a_pipe_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "x.safetensors")
+    assert "it is a device or a pipe" in refusal(tmp_path / "x.safetensors")
 
 
 def test_a_file_that_is_not_there_or_a_folder(tmp_path: Path):

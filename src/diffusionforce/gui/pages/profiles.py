@@ -18,6 +18,7 @@ from diffusionforce.gui.pages.profile_pane import LIST_COMPACT_PX, LIST_PX, Prof
 from diffusionforce.gui.pieces import Pieces
 from diffusionforce.gui.preferences import Preferences
 from diffusionforce.gui.profile_desk import ProfileDesk
+from diffusionforce.gui.widgets.layout import column
 from diffusionforce.gui.widgets.notices import Empty
 from diffusionforce.gui.widgets.pick_card import dropped_path
 from diffusionforce.gui.widgets.toast import Toasts
@@ -50,14 +51,13 @@ class ProfilesPage(Page):
         self.pane = ProfilePane()
         self._right = QStackedWidget()
         self._right.addWidget(Empty("sliders", "Reading the profiles", "This takes a moment."))
-        self.toasts = Toasts(margins=(20, 10, 20, 10))
+        self.toasts = Toasts(margins=(24, 4, 24, 12))
         self.setAcceptDrops(True)
         both = QHBoxLayout()
         both.setSpacing(0)
         both.addWidget(self.pane)
-        both.addWidget(self._right, 1)
+        both.addLayout(column((self._right, 1), self.toasts, gap=0), 1)
         self.body.addLayout(both)
-        self.body.addWidget(self.toasts)
         self._connect_pane()
         self._connect_desk()
 

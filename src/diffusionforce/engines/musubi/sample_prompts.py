@@ -190,9 +190,11 @@ def _require_pictures(table: Mapping[str, Any], number: int) -> None:
             raise ProfileError(f"{where} names {path}, which is not there.", hint="Write the whole path.")
     for path in named:
         try:
-            load_rgb(Path(path))
+            is_picture, detail = Path(path).is_file() and bool(load_rgb(Path(path))), ""  # A pipe would be waited for.
         except DatasetError as error:
-            raise ProfileError(f"{where} names {path}, which is no picture.", detail=str(error)) from error
+            is_picture, detail = False, str(error)
+        if not is_picture:
+            raise ProfileError(f"{where} names {path}, which is no picture.", detail=detail)
 
 
 def _listed(paths: str | list[str]) -> list[str]:

@@ -122,7 +122,10 @@ def _require_loadable(header: Header, *, family: Family) -> None:
     name = shortened(header.path)
     if family.eight_bit == "already":
         if header.precision != "fp8":
-            raise WeightsError(f"{name} is not in 8 bits, and {family.title} is trained on 8-bit weights only.")
+            raise WeightsError(
+                f"{name} is not in 8 bits, and {family.title} is trained on 8-bit weights only.",
+                hint="Take the file that is called fp8_scaled.",
+            )
         return
     if header.has_scales:
         raise WeightsError(

@@ -1,6 +1,7 @@
 """The prompts of samples: nothing in them is guessed, and a bad one is refused by its number."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,13 @@ def test_a_bad_prompt_is_named_by_its_number(prompt: str, words: str):
     with pytest.raises(ProfileError) as refusal:
         tables(KLEIN, "a fox", prompt)
     assert refusal.value.sentence.startswith("samples.prompts: prompt 2") and words in refusal.value.sentence
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
+def test_a_pipe_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ProfileError, match="pipe, which is no picture"):
+        tables(WAN, f"a fox --i {tmp_path / 'pipe'}")
 
 
 @pytest.mark.parametrize(("name", "option"), [("wan2.1-i2v-14b", "--i"), ("flux1-kontext", "--ci")])

@@ -7,9 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEventLoop, QRectF, Qt, QTimer
-from PySide6.QtGui import QFont, QFontInfo, QFontMetrics, QPainter, QPixmap
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QPushButton, QScrollArea, QScrollBar, QWidget
+from PySide6.QtCore import QEvent, QEventLoop, QPoint, QRectF, Qt, QTimer
+from PySide6.QtGui import QFont, QFontInfo, QFontMetrics, QHelpEvent, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QApplication,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QScrollBar,
+    QToolTip,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 from tests.gui import recorded
 from tests.support import broken_dataset, forecasts, rigs
@@ -26,7 +35,11 @@ from diffusionforce.gui.pages.rig import RigPage
 from diffusionforce.gui.pages.welcome import WelcomePage
 from diffusionforce.gui.shell import Window
 from diffusionforce.gui.widgets.labels import Elided
-from diffusionforce.gui.widgets.sample_layout import Cell
+from diffusionforce.gui.widgets.painted_area import PaintedArea
+from diffusionforce.gui.widgets.sample_layout import HEADER_PX, Cell
+from diffusionforce.gui.widgets.sample_wall import SampleWall
+from diffusionforce.gui.widgets.tag_bars import TagBars
+from diffusionforce.gui.widgets.thumb_grid import ThumbGrid
 from diffusionforce.runs import runs_root
 from diffusionforce.wire.forecast import Forecast
 
@@ -350,6 +363,34 @@ def test_nothing_is_clipped_nameless_or_too_small(
                 break
             qtbot.wait(100)
         assert [*faults(window), *cut_without_tip(window)] == [], f"at {width} x {height}"
+
+
+def test_words_that_are_painted_are_whole_in_a_tool_tip(
+    make_window: Callable[..., Window], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Symptom: long names of files, and prompts beside previews, were cut and nowhere to be read.
+    told: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _at, words, _widget: told.append(words))
+    window = make_window()
+
+    def point_at(area: PaintedArea, x: int, y: int) -> str:
+        view, place = area.viewport(), QPoint(x, y)
+        QApplication.sendEvent(view, QHelpEvent(QEvent.Type.ToolTip, place, view.mapToGlobal(place)))
+        return told[-1]
+
+    show_dataset("captions")(window, tmp_path)
+    files = window.findChild(ThumbGrid)
+    assert files is not None
+    assert point_at(files, 30, 30).splitlines()[0] == files.rows[0].path.name
+    tags = window.findChild(TagBars)
+    assert tags is not None
+    assert point_at(tags, 30, 10) == tags._tags[0][0]
+    show_tab(FAVOURITES)(window, tmp_path)
+    wall, grid = window.findChild(SampleWall), window.gallery.grid
+    assert wall is not None
+    assert point_at(wall, 30, 30).splitlines()[0] == wall._pictures[0].title
+    assert point_at(grid, 10, HEADER_PX + 20) == recorded.PROMPTS[0]
+    assert point_at(grid, 10, 5) == ""
 
 
 def test_the_bundled_fonts_are_found(qapp: QApplication):

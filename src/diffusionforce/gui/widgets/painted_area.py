@@ -1,8 +1,8 @@
 """A scrolled area that paints what it shows by itself, so that thousands of things scroll like ten."""
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame
+from PySide6.QtCore import QEvent, QPointF, Qt, Slot
+from PySide6.QtGui import QHelpEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip
 
 
 class PaintedArea(QAbstractScrollArea):
@@ -17,6 +17,17 @@ class PaintedArea(QAbstractScrollArea):
     def _lay_out(self) -> None:
         """Tell the scroll bars how much there is."""
         raise AssertionError("every area lays itself out")
+
+    def words_at(self, _point: QPointF) -> str:
+        """Return the whole words that are painted at a point of the viewport, where they may be cut; empty for none."""
+        return ""
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Say in a tool tip what may be cut under the mouse."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.words_at(QPointF(event.pos())), self.viewport())
+            return True
+        return super().viewportEvent(event)
 
     @Slot(str)
     def _on_arrived(self, path: str) -> None:

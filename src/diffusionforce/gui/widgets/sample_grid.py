@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QShowEvent
 
 from diffusionforce.gui import paint, theme
@@ -273,6 +273,14 @@ class SampleGrid(PaintedArea):
     def _path_of(self, cell: Cell) -> Path | None:
         steps = self._table.steps
         return self._table.path(self._root, cell.row, steps[cell.column]) if cell.column < len(steps) else None
+
+    def words_at(self, point: QPointF) -> str:
+        """Return the prompt that is written at a point."""
+        now = self.layout_now
+        if point.y() < HEADER_PX or point.x() >= now.names_px:
+            return ""
+        boxes = ((row, now.box(Cell(row, 0))) for row in now.rows_in_sight)
+        return next((self._table.rows[i].prompt for i, box in boxes if box.top() <= point.y() <= box.bottom()), "")
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the cell under the mouse; open the one that is chosen already."""

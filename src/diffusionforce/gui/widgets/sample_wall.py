@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 
 from diffusionforce.gui import paint, theme
@@ -106,15 +106,22 @@ class SampleWall(PaintedArea):
             paint.text(painter, title.translated(0, 18), one.note, font=theme.font(12), colour="text3")
         painter.end()
 
+    def _at(self, point: QPointF) -> int | None:
+        return next((index for index in range(len(self._pictures)) if self._box(index).contains(point)), None)
+
+    def words_at(self, point: QPointF) -> str:
+        """Return prompt and step of the sample at a point."""
+        index = self._at(point)
+        return "" if index is None else f"{self._pictures[index].title}\n{self._pictures[index].note}"
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the sample under the mouse; open the one that is chosen already."""
-        for index in range(len(self._pictures)):
-            if self._box(index).contains(event.position()):
-                is_second = index == self.index and self.hasFocus()
-                self.choose(index)
-                if is_second:
-                    self.opened.emit(index)
-                return
+        index = self._at(event.position())
+        if index is not None:
+            is_second = index == self.index and self.hasFocus()
+            self.choose(index)
+            if is_second:
+                self.opened.emit(index)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move, open, or take the mark away."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPaintEvent
 
 from diffusionforce.gui import paint, theme
@@ -95,10 +95,19 @@ class TagBars(PaintedArea):
                 paint.ring(painter, box, 5)
         painter.end()
 
+    def _row_at(self, point: QPointF) -> int | None:
+        index = int((point.y() + self.verticalScrollBar().value()) // ROW_PX)
+        return index if 0 <= index < len(self._tags) else None
+
+    def words_at(self, point: QPointF) -> str:
+        """Return the part of captions in the row at a point."""
+        index = self._row_at(point)
+        return "" if index is None else self._tags[index][0]
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the row under the mouse."""
-        index = int((event.position().y() + self.verticalScrollBar().value()) // ROW_PX)
-        if 0 <= index < len(self._tags):
+        index = self._row_at(event.position())
+        if index is not None:
             self.choose(index)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -206,11 +206,17 @@ class ThumbGrid(PaintedArea):
         paint.box(painter, box, radius=4, fill=theme.colour("bg", 0.86))
         painter.drawPixmap(box.topLeft() + QPointF(3, 3), _icon(icon, theme.colour(tone).name(), 14))
 
+    def _at(self, point: QPointF) -> int | None:
+        return self._shape().at(point.x() - INSET_PX, point.y() - INSET_PX + self.verticalScrollBar().value())
+
+    def words_at(self, point: QPointF) -> str:
+        """Return name and finding of the file at a point."""
+        at = self._at(point)
+        return "" if at is None else f"{self.rows[at].path.name}\n{tr(self.rows[at].line)}".strip()
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the cell under the mouse."""
-        at = self._shape().at(
-            event.position().x() - INSET_PX, event.position().y() - INSET_PX + self.verticalScrollBar().value()
-        )
+        at = self._at(event.position())
         if at is not None and event.button() == Qt.MouseButton.LeftButton:
             keys = event.modifiers()
             self.choose(

@@ -25,14 +25,19 @@ from tests.support.musubi_engine_runs import (
     losses,
     main,
 )
-from tests.support.swap_emulation import Room, swap_without_cards
 
 from diffusionforce.engines import pressure
 from diffusionforce.engines.plans import DevicePlan, RunPlan
 from diffusionforce.runs.checkpoints import read_manifest
 
 PLANS = {"two": TWO, "one": None}
-ONE = RunPlan(devices=(DevicePlan(device="cpu:0", label="the card"),), chunk_sizes=(4,), stage_of_chunk=(0,))
+ONE = RunPlan(
+    devices=(DevicePlan(device="cpu", label="the card"),),
+    chunk_sizes=(4,),
+    stage_of_chunk=(0,),
+    paged=frozenset({1, 3}),
+    num_microbatches=1,
+)
 
 
 def run_all(folder: Path) -> dict[str, Any]:
@@ -44,7 +49,7 @@ def run_all(folder: Path) -> dict[str, Any]:
         "stopped_waiting": {name: stopped_waiting(runs, plan, whole, places) for name, plan in PLANS.items()},
         "one_device_again": taken_again_on_one_device(runs, whole, places),
         "uneven": uneven_epochs(runs),
-        "swapped": swapped(runs, whole, places),
+        "paged": paged(runs, whole, places),
     }
 
 
@@ -118,32 +123,30 @@ def uneven_epochs(runs: Runs) -> dict[str, Any]:
     return {"step": read_manifest(state).step, "losses_equal": losses(rest) == losses(whole)[2:]}
 
 
-SWAP_FAILS = {"undisturbed": (), "forward": (19,), "backward": (22,), "again and again": (20, 22, 29)}
+PAGED_FAILS = {"undisturbed": (), "forward": (16,), "backward": (19,), "again and again": (16, 18, 24)}
 """At which calls of blocks, see `blocks_fail`."""
 
 
-def swapped(runs: Runs, whole: Wishes, places: Folders) -> dict[str, Any]:
-    """Runs on one card that the engine swaps half of the blocks of, and that run out of memory in their third step."""
+def paged(runs: Runs, whole: Wishes, places: Folders) -> dict[str, Any]:
+    """Runs on one card to which half of the blocks are brought, and that run out of memory in their third step."""
     answer: dict[str, Any] = {}
-    for name, calls in SWAP_FAILS.items():
-        room, wishes = Room(), Wishes()
-        with mock.patch.object(pressure, "TRIES_AFTER_S", (0.0, 0.0, 0.0)), swap_without_cards(room):
-            change = blocks_fail(room, calls)
-            _, found = runs.train(wishes, plan=ONE, change_trainer=change, blocks_to_swap=2)
+    for name, calls in PAGED_FAILS.items():
+        called, wishes = list[int](), Wishes()
+        with mock.patch.object(pressure, "TRIES_AFTER_S", (0.0, 0.0, 0.0)):
+            _, found = runs.train(wishes, plan=ONE, change_trainer=blocks_fail(called, calls))
         lora = "tiny.safetensors"
         answer[name] = {
             "losses_equal": losses(wishes) == losses(whole),
             "lora_equal": lora_equal(found.checkpoints_dir / lora, places.checkpoints_dir / lora),
             "warned": [record.sentence for record in wishes.records if record.kind == "warning"],
-            "most_more": room.most - room.num_layers,
+            "num_calls": len(called),
         }
     return answer
 
 
-def blocks_fail(room: Room, calls: Sequence[int]) -> Callable[[type[Any]], type[Any]]:
-    """The engine's trainer, in whose model some calls of a block run out of memory: eight are a step of four blocks,
-    four of them for the activations that the backward pass makes anew."""
-    called = list[int]()
+def blocks_fail(called: list[int], calls: Sequence[int]) -> Callable[[type[Any]], type[Any]]:
+    """The engine's trainer, in whose model some calls of a block run out of memory: seven are a step of four blocks,
+    three of them for the activations that the backward pass makes anew."""
 
     def failing(block: Any) -> Callable[..., Any]:
         inner = block._forward
@@ -158,12 +161,10 @@ def blocks_fail(room: Room, calls: Sequence[int]) -> Callable[[type[Any]], type[
 
     def change(trainer: type[Any]) -> type[Any]:
         class Failing(trainer):
-            def call_dit(self, args: Any, accelerator: Any, transformer: Any, *rest: Any) -> Any:
-                if not called:
-                    room.most = room.num_layers
-                    for block in accelerator.unwrap_model(transformer).blocks:
-                        block._forward = failing(block)
-                return super().call_dit(args, accelerator, transformer, *rest)
+            def on_transformer_loaded(self, args: Any, accelerator: Any, transformer: Any) -> None:
+                super().on_transformer_loaded(args, accelerator, transformer)
+                for block in transformer.blocks:
+                    block._forward = failing(block)
 
         return Failing
 

@@ -64,17 +64,17 @@ def tiny_plan(row: Row, job: Job) -> PlannedRun:
     Paging is left out with two transformers, which change places in RAM.
     """
     num, has_two = row.blocks, row.profile.startswith("wan22")
-    pages = row.num_cards > 1 and not has_two
+    pages = bool(row.budget_gib) and not has_two
     each = num // (2 * row.num_cards)
     plan = RunPlan(
         devices=tuple(
-            DevicePlan(device="cpu", label=f"part {index}", num_aside=int(row.makes_samples and row.num_cards > 1))
+            DevicePlan(device="cpu", label=f"part {index}", num_aside=int(row.makes_samples and bool(row.budget_gib)))
             for index in range(row.num_cards)
         ),
         chunk_sizes=(num,) if row.num_cards == 1 else (each, each, each, num - 3 * each),
         stage_of_chunk=(0,) if row.num_cards == 1 else (0, 1, 0, 1),
         paged=frozenset({1, 2}) if pages else frozenset(),
-        num_microbatches=2 if row.num_cards > 1 else 1,
+        num_microbatches=2 if row.num_cards > 1 else row.batch_size // (row.at_a_time or row.batch_size),
         weights=row.weights,
         words=f"tiny, {row.weights} weights",
     )

@@ -97,7 +97,7 @@ ROWS: Mapping[str, Row] = {
         profile="wan22-t2v-14b", way="split, fp8 weights", weights="fp8", budget_gib=24, num_frames=9, swaps={4: 30}
     ),
     "one-card": Row(profile="wan21-14b", num_cards=1, budget_gib=0, makes_samples=False, swaps={4: 0}),
-    # One card held to a budget: the engine swaps blocks by itself, as many as the plan says; so the same by hand.
+    # One card held to a budget. By the engine alone as many blocks are swapped as the plan keeps in RAM.
     "wan-one-16": Row(profile="wan21-14b", num_cards=1, at_a_time=1, budget_gib=16, num_frames=9, swaps={1: 30}),
     "wan-one-24": Row(profile="wan21-14b", num_cards=1, budget_gib=24, num_frames=9, swaps={4: 31, 1: 18}),
     "wan-one-16-fp8": Row(

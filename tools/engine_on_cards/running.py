@@ -118,17 +118,19 @@ class Bench:
             family=family,
             files={role: path for role, path in files_of(family, self._weights).items() if role.startswith("dit")},
             places=Places(dataset_config=self._dataset(place, at_a_time), output_dir=place, output_name="alone"),
-            memory=MemoryUse(eight_bit=self.row.weights == "fp8", blocks_to_swap=self._swaps(at_a_time)),
+            memory=MemoryUse(eight_bit=self.row.weights == "fp8"),
             file_precision="fp32" if self.tiny else "bf16",
         )
         result = place / "result.json"
-        words = [arguments.script, *arguments.argv(), *flags]
+        num_swapped = self._swaps(at_a_time)
+        swap = ["--blocks_to_swap", str(num_swapped)] if num_swapped else []
+        words = [arguments.script, *arguments.argv(), *swap, *flags]
         budget = str(int(self.row.budget_gib * GIB))
         begin_s = time.perf_counter()
         self._run(run, _OURS + "alone", self.name, self.size, budget, str(result), *words, cards="0", tolerant=True)
         noted: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {}
-        swap = f"{self._swaps(at_a_time)} blocks swapped"
-        return {"words": " ".join([f"{at_a_time} at a time, {swap}", *flags]), **noted, "wall_s": _since(begin_s)}
+        words = [f"{at_a_time} at a time, {num_swapped} blocks swapped", *flags]
+        return {"words": " ".join(words), **noted, "wall_s": _since(begin_s)}
 
     @property
     def _home(self) -> Path:

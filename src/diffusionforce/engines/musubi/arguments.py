@@ -43,15 +43,8 @@ class MemoryUse:
     """How the weights are held, as the plan says."""
 
     eight_bit: bool = False
-    blocks_to_swap: int = 0
-    """By the engine's own block swap; 0 where we place the blocks."""
-    is_divided: bool = False
-    """Whether the model is on several cards."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of the model is on one card all the time."""
-        return not self.is_divided and not self.blocks_to_swap
+    is_whole: bool = True
+    """Whether all of the model is on one card all the time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,11 +271,7 @@ def _memory(family: Family, memory: MemoryUse, *, file_precision: FilePrecision)
         values["fp8_base"] = True
         if family.eight_bit == "scaled":
             values["fp8_scaled"] = True
-    if memory.blocks_to_swap > family.blocks_to_swap_max:
-        raise ProfileError(
-            f"{memory.blocks_to_swap} blocks of {family.title} cannot be swapped: {family.blocks_to_swap_max} at most."
-        )
-    return values | ({"blocks_to_swap": memory.blocks_to_swap} if memory.blocks_to_swap else {})
+    return values
 
 
 def _saves(profile: Profile) -> dict[str, OptionValue]:

@@ -9,12 +9,10 @@ from diffusionforce.datasets import Dataset
 from diffusionforce.engines.contract import Controls, Output, Report
 from diffusionforce.engines.musubi.access import open_engine
 from diffusionforce.engines.musubi.arguments import EngineArguments, MemoryUse, Places, training_arguments
-from diffusionforce.engines.musubi.families import Family
 from diffusionforce.engines.musubi.names import lora_name
 from diffusionforce.engines.musubi.preparation import Preparation
 from diffusionforce.engines.musubi.readiness import Ready, require_ready
 from diffusionforce.engines.musubi.sample_prompts import prompts_file
-from diffusionforce.engines.musubi.swapping import blocks_to_swap
 from diffusionforce.engines.musubi.training import Training, chain_of
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.devices import choose_devices
@@ -94,9 +92,6 @@ class MusubiRun:
 
     def _arguments(self, ready: Ready, devices: tuple[torch.device, ...]) -> tuple[EngineArguments, Mapping[str, str]]:
         """Prepare what is trained on, and write the options down; gives the names of what was prepared, too."""
-        memory = memory_use(
-            self.plan, family=ready.family, num_devices=len(devices)
-        )  # Before the preparation, which takes minutes.
         prepared = Preparation(
             ready=ready,
             dataset=self.dataset,
@@ -121,7 +116,7 @@ class MusubiRun:
                 sample_prompts=prompts,
                 resume=self.job.resume,
             ),
-            memory=memory,
+            memory=memory_use(self.plan, num_devices=len(devices)),
             file_precision=ready.file_precision,
         )
         if prompts is not None:
@@ -151,18 +146,14 @@ class MusubiRun:
             raise _StopAsked
 
 
-def memory_use(plan: RunPlan | None, *, family: Family, num_devices: int) -> MemoryUse:
-    """How weights are held: several cards have blocks placed and paged by us, one swaps them in the engine's way.
+def memory_use(plan: RunPlan | None, *, num_devices: int) -> MemoryUse:
+    """How weights are held.
 
     Args:
         plan: The run's plan, if it has one.
-        family: Its model.
         num_devices: Cards that it runs on.
-
-    Raises:
-        DeviceError: One card would have to swap more than the engine does.
     """
     if plan is None:
-        return MemoryUse(is_divided=num_devices > 1)
-    swapped = blocks_to_swap(family, paged=plan.paged) if num_devices == 1 else 0
-    return MemoryUse(eight_bit=plan.weights == "fp8", blocks_to_swap=swapped, is_divided=num_devices > 1)
+        return MemoryUse(is_whole=num_devices == 1)
+    stays = not plan.paged and not any(one.num_aside for one in plan.devices)
+    return MemoryUse(eight_bit=plan.weights == "fp8", is_whole=num_devices == 1 and stays)

@@ -61,7 +61,8 @@ _GUIDANCE_IS_INPUT = {"flux2-dev", "flux2-klein-9b", "flux2-klein-4b", "flux1-ko
 """Models that take guidance as a number; others are evaluated with the prompt and without it."""
 _ONE_AT_A_TIME = "kandinsky5"
 """Runs once for every picture of a batch, so that a micro-batch is one picture."""
-_SPLITS: tuple[Kind, ...] = ("split", "split + swap")
+_PLACED: tuple[Kind, ...] = ("one card + swap", "split", "split + swap")
+"""Ways in which blocks are placed and run by us."""
 _PROCESS_BYTES = 3 << 30
 """The interpreter with PyTorch and the engine's libraries loaded, as seen on Linux."""
 
@@ -209,11 +210,11 @@ def _formats(family: Family) -> tuple[Weights, ...]:
 def _kinds(family: Family, *, size: int, batch_size: int) -> tuple[Kind, ...] | None:
     """The ways for which a batch may be divided so; None: all of them.
 
-    The engine itself, which has one card to itself, runs a batch as one.
+    The engine itself, which a card that holds all of the model is left to, runs a batch as one.
     """
     if TRACED[family.name] == _ONE_AT_A_TIME and size > 1:
         return ()
-    return None if size == batch_size else _SPLITS
+    return None if size == batch_size else _PLACED
 
 
 def _traced(

@@ -28,7 +28,7 @@ from diffusionforce.engines.musubi.telling import Teller
 from diffusionforce.engines.plans import RunPlan
 from diffusionforce.engines.pocket.division import chunks_per_stage, pieces_of_batch
 from diffusionforce.errors import DivergedError
-from diffusionforce.hooks.musubi.assignment import Assignment
+from diffusionforce.hooks.musubi.assignment import Assignment, interleaved_order, turns_order
 from diffusionforce.hooks.musubi.catalogue import hooks_for
 from diffusionforce.hooks.musubi.requests import StopAsked
 from diffusionforce.job import Job, write_whole
@@ -117,7 +117,7 @@ class Training:
         hooks = hooks_for(
             script=trainer.train.removesuffix(_SCRIPT_END),
             home=str(placement.devices[0]),
-            is_split=assignment.is_split,
+            is_placed=assignment.is_placed,
         )
         with ExitStack() as stack:
             if placement.devices[0].type == "cuda":
@@ -196,17 +196,19 @@ class Training:
             paged=plan.paged if plan is not None else frozenset(),
             num_slots=tuple(one.num_slots for one in plan.devices) if plan is not None else (),
             num_aside=decoding.num_aside,
+            order=interleaved_order if len(placement.devices) > 1 else turns_order,
             graphs=self.job.profile.training.cuda_graphs,
             contexts=self.contexts,
         )
 
     def _portions(self, placement: Placement) -> Portions:
-        training, num_devices = self.job.profile.training, len(placement.devices)
+        training, is_split = self.job.profile.training, len(placement.devices) > 1
+        is_cut = is_split or (self.plan is not None and bool(self.plan.paged))
         return Portions(
             batch_size=training.batch_size,
             num_batches=training.gradient_accumulation,
-            num_pieces=self._num_pieces(placement) if num_devices > 1 else 1,
-            overlap=num_devices > 1,
+            num_pieces=self._num_pieces(placement) if is_cut else 1,
+            overlap=is_split,
             # Graphs of other sizes would be captured beside those that there are, and take memory of their own.
             can_be_cut=not training.cuda_graphs,
         )

@@ -131,7 +131,7 @@ class Assignment:
     """Set on the trainer before it trains."""
 
     placement: Placement
-    """One device: the model stays as the engine has it."""
+    """On one device that holds all of it the model stays as the engine has it."""
     block_lists: tuple[str, ...]
     """Attributes of the transformer that hold its blocks, in calling order."""
     listener: Listener
@@ -168,9 +168,9 @@ class Assignment:
         return tuple(in_ram if index in self.paged else device for index, device in enumerate(devices))
 
     @property
-    def is_split(self) -> bool:
-        """Whether the model is on several devices."""
-        return len(self.placement.devices) > 1
+    def is_placed(self) -> bool:
+        """Whether we place the blocks and run them: on several devices, or on one that does not hold all of them."""
+        return len(self.placement.devices) > 1 or bool(self.paged) or any(self.num_aside)
 
     def blocks_of(self, transformer: Any) -> list[Any]:
         """The transformer's blocks in calling order."""

@@ -24,7 +24,7 @@ class BlockPlacement(EngineTrainer):
         place_transformer(transformer, blocks, placement, paged=self.assignment.paged)
         # Accelerate takes a model with such a map of more than one entry for one that was placed before: it does not
         # move it, and wraps its forward in autocast all the same, which some of the engine's families rely on.
-        transformer.hf_device_map = {str(index): str(device) for index, device in enumerate(placement.devices)}
+        transformer.hf_device_map = {str(index): str(device) for index, device in enumerate(placement.device_of_block)}
 
 
 def place_transformer(

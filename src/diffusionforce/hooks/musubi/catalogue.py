@@ -45,7 +45,7 @@ _ALWAYS: tuple[Seam, ...] = (
     text_encoders.HOOK,
     autoencoder.HOOK,
 )
-_WHEN_SPLIT: tuple[Seam, ...] = (
+_WHEN_PLACED: tuple[Seam, ...] = (
     model_loading.HOOK,
     block_placement.HOOK,
     lora_placement.HOOK,
@@ -56,7 +56,7 @@ _WHEN_SPLIT: tuple[Seam, ...] = (
 _WHEN_WHOLE: tuple[Seam, ...] = (step_again.HOOK,)
 _FOR: dict[str, tuple[Seam, ...]] = {"kandinsky5": (kandinsky_samples.HOOK,)}
 """For single families, by the engine's name of the script."""
-_WHEN_SPLIT_FOR: dict[str, tuple[Seam, ...]] = {
+_WHEN_PLACED_FOR: dict[str, tuple[Seam, ...]] = {
     "wan": (wan_experts.HOOK,),
     "kandinsky5": (kandinsky_loading.HOOK,),
 }
@@ -70,8 +70,8 @@ def every_hook() -> list[EnvironmentHook | Hook | Seam]:
         direct_loading.HOOK,
         lean_lora.HOOK,
     ]
-    hooks += [*_ALWAYS, *_WHEN_WHOLE, *_WHEN_SPLIT]
-    for seams in (*_FOR.values(), *_WHEN_SPLIT_FOR.values()):
+    hooks += [*_ALWAYS, *_WHEN_WHOLE, *_WHEN_PLACED]
+    for seams in (*_FOR.values(), *_WHEN_PLACED_FOR.values()):
         hooks += seams
     return sorted(hooks, key=lambda hook: hook.number)
 
@@ -102,20 +102,20 @@ class JobHooks:
         return composed(base, self.seams)
 
 
-def hooks_for(*, script: str, home: str, is_split: bool) -> JobHooks:
+def hooks_for(*, script: str, home: str, is_placed: bool) -> JobHooks:
     """The hooks that a job needs.
 
     Args:
         script: The engine's name of the family's script, for example `wan` of `wan_train_network`.
         home: The first device by its full name.
-        is_split: The model is on several devices.
+        is_placed: We place the blocks; see `Assignment`.
     """
-    placed = _WHEN_SPLIT + _WHEN_SPLIT_FOR.get(script, ()) if is_split else _WHEN_WHOLE
+    placed = _WHEN_PLACED + _WHEN_PLACED_FOR.get(script, ()) if is_placed else _WHEN_WHOLE
     seams = (*_ALWAYS, *_FOR.get(script, ()), *placed)
     replaced: list[EnvironmentHook | Hook] = [
         single_process.single_process(home),
         sample_once.sample_once(),
         lean_lora.lean_lora(),
     ]
-    replaced += [direct_loading.direct_loading()] if is_split else []
+    replaced += [direct_loading.direct_loading()] if is_placed else []
     return JobHooks(seams=seams, replaced=replaced)

@@ -42,7 +42,7 @@ class Events(EngineTrainer):
         """Note what later events need."""
         super().on_train_start(args, accelerator, network, transformer, optimizer)
         self._optimizer = optimizer
-        if not self.assignment.is_split:  # Hook 6 tells it of a model on several devices.
+        if not self.assignment.is_placed:  # Hook 6 tells it of blocks that we place.
             self.assignment.listener.on_placed(transformer, self.assignment.blocks_of(transformer))
         clip = accelerator.clip_grad_norm_
 

@@ -4,8 +4,6 @@ The trainer runs the backward pass itself, after `process_batch`. Here it happen
 taken again as well: random numbers are put back to where they were, gradients are dropped, and the batches of the step
 that were in them run once more. The trainer is given the loss as a leaf, whose backward pass changes nothing. As long
 as nothing fails, all of it is what the trainer does.
-
-Blocks that the engine swaps with RAM are anywhere when a pass breaks off; they are put back first.
 """
 
 from collections.abc import Sequence
@@ -16,7 +14,6 @@ import torch
 from diffusionforce.hooks.musubi.drawn import DrawnBatch
 from diffusionforce.hooks.musubi.numbers import EveryNumber
 from diffusionforce.hooks.musubi.requests import StopAsked
-from diffusionforce.hooks.musubi.swap_places import SwapPlaces
 from diffusionforce.hooks.musubi.upstream import REVISION, EngineTrainer, method
 from diffusionforce.hooks.seam import Seam
 
@@ -31,8 +28,6 @@ class StepAgain(EngineTrainer):
         super().__init__()
         self._of_step: list[_Batch] = []
         """The batches of this step."""
-        self._places: SwapPlaces | None = None
-        """Where blocks begin a step that the engine swaps."""
 
     def process_batch(
         self, args: Any, accelerator: Any, transformer: Any, network: Any, *rest: Any, **named: Any
@@ -43,15 +38,10 @@ class StepAgain(EngineTrainer):
             StopAsked: The run is to stop, and waits for memory.
         """
         home = self.assignment.placement.devices
-        if args.blocks_to_swap and self._places is None:
-            model = accelerator.unwrap_model(transformer)
-            self._places = SwapPlaces.of(model, self.assignment.blocks_of(model), home[0])
         self._of_step.append((EveryNumber.now(home), rest, named))
         batches, is_again = self._of_step[-1:], False
         while True:
             try:
-                if is_again and self._places is not None:
-                    self._places.restore()
                 result = self._run(batches, args, accelerator, transformer, network, is_again=is_again)
                 break
             except (RuntimeError, MemoryError) as error:

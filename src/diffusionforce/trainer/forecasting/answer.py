@@ -206,15 +206,15 @@ class _Sampling:
     ) -> tuple[int | None, tuple[int, ...]]:
         """The card on which a sample is decoded, and what steps aside on every card then.
 
-        The card with most room is taken, or the first on which blocks can make enough. Where the whole model is on one
-        card, the engine moves its blocks by itself, and none make room.
+        The card with most room is taken, or the first on which blocks can make enough. Where one card holds all of the
+        model, the engine runs it by itself, and no blocks make room.
         """
         cards, rig = self.candidate.placing.cards, self.rig
         if call.where == "cpu" and rig.on_cards:
             return None, tuple(aside)
         needs, _ = self._needs(aside)
         short = {card: _beside(needs[card], footprint).peak_bytes - rig.cards[card].budget_bytes for card in cards}
-        if len(cards) == 1:
+        if self.candidate.kind == "one card":
             return cards[0] if short[cards[0]] <= 0 or not rig.on_cards else None, tuple(aside)
         for card in sorted(cards, key=lambda card: short[card]):
             rank = cards.index(card)

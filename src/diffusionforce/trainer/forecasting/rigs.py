@@ -121,7 +121,7 @@ class Rig:
         """
 
         def find(sizes: WorkspaceSizes) -> tuple[int, ...]:
-            is_pipelined = len(set(layout.card_of_chunk)) > 1
+            is_pipelined = len(set(layout.card_of_chunk)) > 1 or bool(layout.paged)
             return training_workspaces_bytes(
                 layout, sizes, is_pipelined=is_pipelined, with_bias=True, replays_blocks=replays_blocks
             )

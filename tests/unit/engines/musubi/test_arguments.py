@@ -61,9 +61,8 @@ def test_another_transformer_for_samples_needs_a_card_on_which_all_of_the_model_
     # Symptom: the first sample put all of Krea 2 onto the first card, or the engine ended before the first step.
     krea = FAMILIES["krea2"]
     assert arguments(krea).values["turbo_dit"] == "/weights/turbo_dit"
-    for memory in (MemoryUse(is_divided=True), MemoryUse(blocks_to_swap=2)):
-        values = arguments(krea, memory=memory).values
-        assert "turbo_dit" not in values and values["dit"] == "/weights/dit" and values["vae"] == "/weights/vae"
+    values = arguments(krea, memory=MemoryUse(is_whole=False)).values
+    assert "turbo_dit" not in values and values["dit"] == "/weights/dit" and values["vae"] == "/weights/vae"
 
 
 @ALL
@@ -80,7 +79,7 @@ def test_nothing_that_decides_is_left_to_the_engine(family: Family):
 @ALL
 def test_every_option_is_one_of_the_engine(family: Family):
     options = options_of(family.trainer.train)
-    for name, value in arguments(family, memory=MemoryUse(eight_bit=True, blocks_to_swap=2)).values.items():
+    for name, value in arguments(family, memory=MemoryUse(eight_bit=True)).values.items():
         assert options[name].problem(value) == "", name
 
 
@@ -143,11 +142,6 @@ def test_eight_bits_as_the_family_can():
     assert eight_bit("krea2") == {"fp8_base": True, "fp8_scaled": True}
     assert eight_bit("hunyuan-video") == {"fp8_base": True}
     assert eight_bit("ideogram4") == {}
-
-
-def test_too_many_swapped_blocks_are_refused():
-    with pytest.raises(ProfileError, match=r"17 blocks of FLUX\.2 Klein Base 9B cannot be swapped: 16 at most"):
-        arguments(memory=MemoryUse(blocks_to_swap=17))
 
 
 def test_the_number_format_follows_the_file_where_it_has_to():

@@ -350,7 +350,7 @@ def test_a_model_that_runs_picture_by_picture_is_divided_so(tmp_path: Path) -> N
     profile = changed(profile, {"training.batch_size": 4, "training.gradient_accumulation": 2}, origin="test")
     wanted = Job(profile_name="p", profile=profile, dataset_dir=tmp_path / "nothing", run_dir=tmp_path / "run")
     found = {(one.num_microbatches, one.microbatch_size, one.kinds) for one in subjects(wanted, num_cards=2).variants}
-    assert found == {(8, 1, ("split", "split + swap"))}
+    assert found == {(8, 1, ("one card + swap", "split", "split + swap"))}
     with pytest.raises(NotForecastError, match="cannot be forecast for batches of 4") as caught:
         subjects(wanted, num_cards=1)
     assert "training.gradient_accumulation" in caught.value.hint

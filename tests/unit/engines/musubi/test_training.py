@@ -57,14 +57,15 @@ def test_every_family_has_a_chain_of_blocks(name: str) -> None:
 def test_weights_are_held_as_the_plan_says_whatever_its_words() -> None:
     one, two = (tuple(DevicePlan(device=f"cuda:{index}", label="") for index in range(num)) for num in (1, 2))
     plan = RunPlan(devices=two, chunk_sizes=(2, 2), stage_of_chunk=(0, 1), paged=frozenset({1}), words="not fp8")
-    wan = FAMILIES["wan2.1-t2v-14b"]
-    divided = MemoryUse(is_divided=True)
-    assert memory_use(None, family=wan, num_devices=2) == memory_use(plan, family=wan, num_devices=2) == divided
+    assert memory_use(None, num_devices=2) == memory_use(plan, num_devices=2) == MemoryUse(is_whole=False)
     in_8_bits = dataclasses.replace(plan, weights="fp8")
-    assert memory_use(in_8_bits, family=wan, num_devices=2) == MemoryUse(eight_bit=True, is_divided=True)
-    on_one = memory_use(dataclasses.replace(plan, devices=one), family=wan, num_devices=1)
-    assert on_one == MemoryUse(blocks_to_swap=1) and not on_one.is_whole
-    assert memory_use(None, family=wan, num_devices=1).is_whole
+    assert memory_use(in_8_bits, num_devices=2) == MemoryUse(eight_bit=True, is_whole=False)
+    on_one = dataclasses.replace(plan, devices=one)
+    assert not memory_use(on_one, num_devices=1).is_whole
+    all_there = dataclasses.replace(on_one, paged=frozenset())
+    assert memory_use(all_there, num_devices=1).is_whole and memory_use(None, num_devices=1).is_whole
+    aside = dataclasses.replace(all_there, devices=(dataclasses.replace(one[0], num_aside=1),))
+    assert not memory_use(aside, num_devices=1).is_whole
 
 
 def test_prompts_are_read_where_the_forecast_found_room_for_captions(tmp_path: Path) -> None:

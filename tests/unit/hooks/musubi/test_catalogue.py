@@ -45,8 +45,8 @@ def test_the_document_is_what_the_hooks_say() -> None:
 
 @pytest.mark.parametrize("script", ["wan", "flux_2", "kandinsky5"])
 def test_a_job_on_one_device_gets_no_hook_that_splits(script: str) -> None:
-    split = {seam.name for seam in hooks_for(script=script, home="cuda:0", is_split=True).seams}
-    single = {seam.name for seam in hooks_for(script=script, home="cuda:0", is_split=False).seams}
+    split = {seam.name for seam in hooks_for(script=script, home="cuda:0", is_placed=True).seams}
+    single = {seam.name for seam in hooks_for(script=script, home="cuda:0", is_placed=False).seams}
     # There a step of several pieces is taken again as a whole, here a batch is.
     assert single - {"step-again"} < split
     assert not {"microbatches", "block-placement", "wan-experts", "kandinsky-loading"} & single
@@ -57,7 +57,7 @@ def test_a_job_on_one_device_gets_no_hook_that_splits(script: str) -> None:
 
 
 def test_the_home_device_is_named_in_full() -> None:
-    hooks = hooks_for(script="wan", home="cuda:1", is_split=True)
+    hooks = hooks_for(script="wan", home="cuda:1", is_placed=True)
     values = next(hook.values for hook in hooks.replaced if hook.name == "single-process")  # pyright: ignore
     assert values["ACCELERATE_TORCH_DEVICE"] == "cuda:1"
     assert values["LOCAL_RANK"] is None

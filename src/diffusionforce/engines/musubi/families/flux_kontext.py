@@ -111,7 +111,6 @@ FAMILIES = (
         trains_on="pictures with control pictures",
         eight_bit_captions="fp8_t5",
         tokenizers=("google/t5-v1_1-xxl", "openai/clip-vit-large-patch14"),
-        blocks_to_swap_max=34,
         traps=(
             "Every picture needs one control picture: of the same name, in a folder control beside the pictures.",
             "The files in the repository's folders are in another format, which does not load.",

@@ -115,7 +115,6 @@ FAMILIES = (
         eight_bit_captions="fp8_llm",
         tokenizers=("openai/clip-vit-large-patch14",),
         licence_folders=("hunyuan_model",),
-        blocks_to_swap_max=36,
         traps=(
             "It trains on videos only; a folder of pictures is refused.",
             "More than one video at a time needs split_attn.",

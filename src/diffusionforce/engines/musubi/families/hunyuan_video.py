@@ -99,7 +99,6 @@ FAMILIES = (
         eight_bit_captions="fp8_llm",
         tokenizers=("openai/clip-vit-large-patch14", "xtuner/llava-llama-3-8b-v1_1-transformers"),
         licence_folders=("hunyuan_model",),
-        blocks_to_swap_max=36,
         traps=(
             "fp8_scaled does nothing here: the engine switches it off.",
             "Where details are not learned, the documentation suggests a discrete_flow_shift of 3.",

@@ -126,7 +126,6 @@ def _family(name: str, title: str, *, task: str, files: tuple[WeightFile, ...]) 
         keeps_precision=True,
         tokenizers=("google/byt5-small", "Qwen/Qwen2.5-VL-7B-Instruct"),
         licence_folders=("hunyuan_video_1_5", "hunyuan_model"),
-        blocks_to_swap_max=51,
         traps=(
             "Text-to-video and picture-to-video files look alike from inside; their folder tells which one it is.",
             "An fp16 file cannot be trained in bf16.",

@@ -92,7 +92,6 @@ FAMILIES = (
         sample_guidance=7.0,
         eight_bit="already",
         tokenizers=("Qwen/Qwen3-VL-8B-Instruct",),
-        blocks_to_swap_max=33,
         traps=(
             "Prepared captions are large: about 27 MB for one of 256 words.",
             "weighting_scheme has to be none.",

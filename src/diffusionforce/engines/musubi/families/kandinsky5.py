@@ -132,7 +132,6 @@ def _family(
         tokenizers=("Qwen/Qwen2.5-VL-7B-Instruct", "openai/clip-vit-large-patch14"),
         # The autoencoder is HunyuanVideo's; its weights are under their terms.
         licence_folders=("hunyuan_model",),
-        blocks_to_swap_max=num_visual - 2,
         traps=(
             "The two text encoders are whole folders, not single files.",
             "fp8_base without fp8_scaled is made fp8_scaled by the engine.",

@@ -108,7 +108,6 @@ FAMILIES = (
         # Without a negative prompt the engine gives no guidance, whatever its scale.
         sample_options={"negative_prompt": ""},
         tokenizers=("Qwen/Qwen3-VL-4B-Instruct",),
-        blocks_to_swap_max=26,
         traps=(
             "fp8_base needs fp8_scaled.",
             "Samples are made with turbo_dit only where all of the model is on one card.",

@@ -84,7 +84,6 @@ def _family(name: str, title: str, *, version: str, repository: str, file_name: 
         trains_on="pictures with control pictures" if is_edit else "pictures",
         eight_bit_captions="fp8_vl",
         tokenizers=("Qwen/Qwen-Image-Edit" if is_edit else "Qwen/Qwen-Image",),
-        blocks_to_swap_max=59,
         traps=(
             "8-bit files (fp8_scaled, fp8_e4m3fn) do not load: the engine makes its own from the bf16 file.",
             "More than 45 swapped blocks take much more RAM.",

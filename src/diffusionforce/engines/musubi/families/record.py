@@ -158,7 +158,6 @@ class Family:
         needs_checkpointing: Whether the engine can only train it with activations recomputed.
         tokenizers: Repositories from which the engine fetches tokenizers when captions are prepared.
         licence_folders: Folders of the engine with terms of their own that it runs.
-        blocks_to_swap_max: The most blocks that the engine's own block swap takes.
         validated: What has been tried, and how. In full size with random weights: nobody looked at what it learnt.
         traps: What goes wrong easily, one sentence each.
         other_lora_modules: Layers outside the blocks that get a LoRA by default.
@@ -189,7 +188,6 @@ class Family:
     needs_checkpointing: bool = False
     tokenizers: tuple[str, ...] = ()
     licence_folders: tuple[str, ...] = ()
-    blocks_to_swap_max: int
     validated: Validated = "trained tiny on two devices"
     traps: tuple[str, ...] = ()
     other_lora_modules: tuple[str, ...] = ()

@@ -120,7 +120,6 @@ def _family(
     files: tuple[WeightFile, ...],
     defaults: dict[str, OptionValue],
     traps: tuple[str, ...] = (),
-    swap_max: int = 39,
     from_picture: bool = False,
     sample_guidance: float = 5.0,
     sample_steps: int = 20,
@@ -148,7 +147,6 @@ def _family(
         # Its attention to the picture writes into what backward needs, unless activations are recomputed.
         needs_checkpointing=blocks is _BLOCKS_I2V,
         tokenizers=_TOKENIZERS,
-        blocks_to_swap_max=swap_max,
         validated=validated,
         traps=(_FOLLOWS_FILE, _FP8_SCALED, _CPU, *traps),
         comfy=_COMFY,
@@ -243,7 +241,6 @@ FAMILIES = (
             ),
         ),
         defaults=_DEFAULTS,
-        swap_max=29,
     ),
     _family(
         "wan2.1-i2v-14b",

@@ -94,7 +94,6 @@ FAMILIES = (
         sample_guidance=4.0,
         eight_bit_captions="fp8_llm",
         tokenizers=("Tongyi-MAI/Z-Image",),
-        blocks_to_swap_max=28,
         traps=(
             "The Turbo model is distilled; the documentation recommends to train the base model, or the De-Turbo one.",
             "The autoencoder always runs in fp32.",

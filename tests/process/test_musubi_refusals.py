@@ -145,6 +145,21 @@ def _experts_in_two_formats(bench: Bench) -> None:
     write_like(Path(bench.files["dit_high_noise"]), WAN_2_2.files[1].signature, dtype="F16")
 
 
+def _another_autoencoder(bench: Bench) -> None:
+    write_like(Path(bench.files["vae"]), FAMILIES["flux1-kontext"].files[1].signature)
+
+
+def _experts_swapped(bench: Bench) -> None:
+    bench.use(WAN_2_2.name)
+    for role, name in (("dit", "high"), ("dit_high_noise", "low")):
+        path = Path(bench.files[role])
+        bench.files[role] = str(path.rename(path.with_name(f"wan2.2_t2v_{name}_noise_14B_fp16.safetensors")))
+
+
+def _a_misspelt_optimiser(bench: Bench) -> None:
+    bench.table["advanced"] = {"optimizer_type": "AdamV"}
+
+
 def _an_unknown_key(bench: Bench) -> None:
     bench.table["training"]["stepps"] = 3
 
@@ -185,7 +200,10 @@ def _own_file_of_prompts(bench: Bench) -> None:
         (_an_unknown_key, "training.stepps"),
         (_an_unknown_option, "advanced.optimiser_type is no option of the engine for this model. Did you mean"),
         (_an_option_of_another_type, "advanced.vae_dtype is 16: it has to be"),
-        (_a_bad_prompt, "samples.prompts: prompt 2: --w is '500': it has to be a multiple of 8"),
+        (_a_bad_prompt, "samples.prompts: prompt 2: --w is '500': it has to be a multiple of 16"),
+        (_another_autoencoder, "is not the autoencoder (Wan 2.1) of Wan 2.1 T2V 14B: it is FLUX.1 autoencoder."),
+        (_experts_swapped, "wan2.2_t2v_high_noise_14B_fp16.safetensors is not the transformer, low noise of Wan 2.2"),
+        (_a_misspelt_optimiser, "advanced.optimizer_type is 'AdamV': it has to be a class of torch.optim"),
         (_own_file_of_prompts, "advanced.sample_prompts cannot be set: write the prompts under samples.prompts"),
     ],
 )

@@ -38,6 +38,7 @@ _SCHEDULES = (
     "rex",
     "warmup_stable_decay",
 )
+_FORMATS = ("bf16", "bfloat16", "fp16", "float16", "fp32", "float32")
 _LAST_TIMESTEP = 1000
 _ENGINE_NAMES = f"It loads LoRAs whose names begin with {ENGINE_PREFIX}, like those that a training writes."
 
@@ -154,6 +155,14 @@ def _class_problem(name: str, *, module: str, known: tuple[str, ...] = ()) -> st
     return f"is {name!r}: it has to be a class of {module}, or a whole name like library.Class"
 
 
+def _choice_problem(name: str, *, among: tuple[str, ...]) -> str:
+    return "" if name in among else f"is {name!r}: it has to be one of {', '.join(among)}"
+
+
+def _size_problem(value: float) -> str:
+    return "" if value > 0 else f"is {value}: it has to be more than 0"
+
+
 def _timestep_problem(value: int) -> str:
     return "" if 0 <= value <= _LAST_TIMESTEP else f"is {value}: it has to be from 0 to {_LAST_TIMESTEP}"
 
@@ -161,13 +170,12 @@ def _timestep_problem(value: int) -> str:
 _VALUES: Mapping[str, Callable[[Any], str]] = {
     "optimizer_type": lambda name: _class_problem(name, module="torch.optim", known=_OPTIMIZERS),
     "lr_scheduler_type": lambda name: _class_problem(name, module="torch.optim.lr_scheduler"),
-    "lr_scheduler": lambda name: (
-        "" if name in _SCHEDULES else f"is {name!r}: it has to be one of {', '.join(_SCHEDULES)}"
-    ),
+    "lr_scheduler": lambda name: _choice_problem(name, among=_SCHEDULES),
+    **dict.fromkeys(("vae_dtype", "dit_dtype"), lambda name: _choice_problem(name, among=_FORMATS)),
     "optimizer_args": lambda items: _pair_problem(items, is_python=True),
     "lr_scheduler_args": lambda items: _pair_problem(items, is_python=True),
     "network_args": lambda items: _pair_problem(items, is_python=False),
-    "min_timestep": _timestep_problem,
-    "max_timestep": _timestep_problem,
+    **dict.fromkeys(("min_timestep", "max_timestep", "timestep_boundary"), _timestep_problem),
+    **dict.fromkeys(("discrete_flow_shift", "sigmoid_scale", "logit_std"), _size_problem),
 }
 """What is wrong with a value that has the right type, as the end of a sentence; empty if nothing is."""

@@ -199,6 +199,8 @@ def test_advanced_options_come_last_and_are_checked():
         ({"lr_scheduler_type": "Cosine"}, "it has to be a class of torch.optim.lr_scheduler"),
         ({"min_timestep": 2000}, "advanced.min_timestep is 2000: it has to be from 0 to 1000."),
         ({"min_timestep": 500, "max_timestep": 500}, "has to be less than advanced.max_timestep"),
+        ({"vae_dtype": "bf15"}, "advanced.vae_dtype is 'bf15': it has to be one of bf16, "),
+        ({"discrete_flow_shift": 0}, "advanced.discrete_flow_shift is 0: it has to be more than 0."),
         ({"timestep_sampling": "sigmiod"}, "did you mean sigmoid?"),
         ({"sdpa": True, "flash_attn": True}, "exclude each other"),
     ],

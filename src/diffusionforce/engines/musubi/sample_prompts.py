@@ -15,6 +15,7 @@ from typing import Any
 from diffusionforce.datasets import load_rgb, read_folder
 from diffusionforce.datasets.subject import PLACEHOLDER
 from diffusionforce.engines.musubi.families import Family
+from diffusionforce.engines.musubi.lora_files import describe_lora
 from diffusionforce.errors import DatasetError, ProfileError
 from diffusionforce.job import Profile
 from diffusionforce.job.files import is_there
@@ -51,6 +52,15 @@ def _number(text: str) -> float:
     return number
 
 
+def _lora(text: str) -> dict[str, Any]:
+    """Read `PATH` or `PATH@STRENGTH`; a path may hold the sign itself."""
+    path, at, strength = text.rpartition("@")
+    try:
+        return {"path": path, "strength": float(strength)} if at else {"path": text, "strength": 1.0}
+    except ValueError:
+        return {"path": text, "strength": 1.0}
+
+
 _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "w": ("width", _side),
     "h": ("height", _side),
@@ -66,8 +76,10 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "cn": ("control_video_path", str),
     "ci": ("control_image_path", str),
     "of": ("one_frame", str),
+    "lo": ("loras", _lora),
 }
 """Options in a prompt: what the engine calls them inside, and how a value is read."""
+_LISTS = ("control_image_path", "loras")
 _PICTURES = ("image_path", "end_image_path", "control_image_path")
 
 
@@ -83,7 +95,8 @@ def sample_prompts(profile: Profile, *, family: Family, dataset_dir: Path) -> li
 
     Raises:
         ProfileError: A prompt has an option that is unknown or has a wrong value, a placeholder that stands for
-            nothing, or names a picture that is none.
+            nothing, or names a picture that is none, or a LoRA of another model.
+        WeightsError: A LoRA that is named is not there, or is none.
     """
     made_from = _made_from(dataset_dir, family=family)
     return [
@@ -140,12 +153,17 @@ def _table(text: str, number: int, profile: Profile, *, family: Family) -> dict[
     }
     for option in options:
         name, value = _read(option, number)
-        if name == "control_image_path":
+        if name in _LISTS:
             table.setdefault(name, []).append(value)
         else:
             table[name] = value
     _require_frames(table["frame_count"], number, profile, family=family)
     _require_pictures(table, number)
+    for lora in table.get("loras", []):
+        if family.name not in describe_lora(Path(lora["path"])).families:
+            raise ProfileError(
+                f"samples.prompts: prompt {number} names {lora['path']}, which is no LoRA for {family.title}."
+            )
     return table
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from tests.support.weights import write_weights
 
 from diffusionforce.engines.musubi.families import FAMILIES, Family
 from diffusionforce.engines.musubi.sample_prompts import prompts_file, sample_prompts
-from diffusionforce.errors import ProfileError
+from diffusionforce.errors import ProfileError, WeightsError
 from diffusionforce.job import Profile
 
 KLEIN, WAN = FAMILIES["flux2-klein-base-9b"], FAMILIES["wan2.1-t2v-14b"]
@@ -107,6 +108,19 @@ def test_a_bad_prompt_is_named_by_its_number(prompt: str, words: str):
     with pytest.raises(ProfileError) as refusal:
         tables(KLEIN, "a fox", prompt)
     assert refusal.value.sentence.startswith("samples.prompts: prompt 2") and words in refusal.value.sentence
+
+
+def test_a_sample_is_made_with_further_loras(tmp_path: Path):
+    """The trainer could, and no prompt could say so."""
+    shapes = {"lora_down.weight": (4, 4096), "lora_up.weight": (12288, 4)}
+    name = "lora_unet_double_blocks_0_img_attn_qkv"
+    path = write_weights(tmp_path / "me@home.safetensors", {f"{name}.{part}": shape for part, shape in shapes.items()})
+    (table,) = tables(KLEIN, f"a fox --lo {path} --lo {path}@0.5")
+    assert table["loras"] == [{"path": str(path), "strength": 1.0}, {"path": str(path), "strength": 0.5}]
+    with pytest.raises(ProfileError, match=r"prompt 1 names .* no LoRA for Wan"):
+        tables(WAN, f"a fox --lo {path}")
+    with pytest.raises(WeightsError, match="none is not there"):
+        tables(KLEIN, f"a fox --lo {tmp_path / 'none'}")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")

@@ -20,7 +20,7 @@ from typing import Literal
 import psutil
 
 from diffusionforce.engines.musubi.manifest import Manifest, read_manifest
-from diffusionforce.engines.musubi.pin import Pin, engine_dir
+from diffusionforce.engines.musubi.pin import ENGINE_VARIABLE, Pin, engine_dir
 from diffusionforce.engines.musubi.sources import Source, SourceError, download, open_source
 from diffusionforce.engines.musubi.verification import Differences, Stamp, compare, write_stamp
 from diffusionforce.errors import EngineError
@@ -65,6 +65,7 @@ def install(pin: Pin, *, place: Path | None = None, manifest: Manifest | None = 
     try:
         if _is_intact(folder, manifest):
             return Installation(folder=folder, outcome="was there")
+        _require_ours(folder)
         source = _opened(pin, place, report)
         folder.parent.mkdir(parents=True, exist_ok=True)
         _sweep(folder.parent)
@@ -78,6 +79,15 @@ def install(pin: Pin, *, place: Path | None = None, manifest: Manifest | None = 
         raise storage_error(error, Path(error.filename or folder)) from error
     left_out = tuple(name for name in source.names() if name.startswith("src/") and name not in manifest.files)
     return Installation(folder=folder, outcome="repaired" if is_repair else "installed", left_out=left_out)
+
+
+def _require_ours(folder: Path) -> None:
+    """Refuse to replace a folder that the user has named: it may be a checkout with other things in it."""
+    if os.environ.get(ENGINE_VARIABLE) and folder.is_dir() and any(folder.iterdir()):
+        raise EngineError(
+            f"{folder}, named by {ENGINE_VARIABLE}, is not the engine as it was pinned, and is not replaced.",
+            hint="Name a folder that is not there, or remove the variable to install it into the data folder.",
+        )
 
 
 def _opened(pin: Pin, place: Path | None, report: Report) -> Source:

@@ -14,6 +14,9 @@ from diffusionforce.errors import EngineError
 from diffusionforce.job import shipped_dir
 from diffusionforce.runs import data_dir
 
+ENGINE_VARIABLE = "DIFFUSIONFORCE_ENGINE"
+"""Names a folder that has the engine."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
@@ -101,8 +104,8 @@ def _terms(entry: dict[str, Any]) -> Terms:
 
 
 def engine_dir(pin: Pin) -> Path:
-    """Return the folder of the pinned engine: `DIFFUSIONFORCE_ENGINE`, or the one in the user's data folder."""
-    place = os.environ.get("DIFFUSIONFORCE_ENGINE")
+    """Return the folder of the pinned engine: the one that the user has named, or that in the data folder."""
+    place = os.environ.get(ENGINE_VARIABLE)
     if place:
         return Path(place).absolute()
     return data_dir() / "engines" / "musubi-tuner" / pin.commit

@@ -261,6 +261,17 @@ def test_installing_again_does_nothing_and_repairs_what_is_damaged(tmp_path: Pat
     assert leftovers(home) == []
 
 
+def test_a_folder_that_the_user_has_named_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout with what had been trained in it was deleted, for it had files that are not the engine's."""
+    own = lay_out(tmp_path / "my checkout", {"outputs/lora.safetensors": b"a week's work"})
+    monkeypatch.setenv("DIFFUSIONFORCE_ENGINE", str(own))
+    with pytest.raises(EngineError, match=r"my checkout, named by DIFFUSIONFORCE_ENGINE, .* is not replaced"):
+        install(plain_folder(tmp_path))
+    assert (own / "outputs/lora.safetensors").read_bytes() == b"a week's work"
+    monkeypatch.setenv("DIFFUSIONFORCE_ENGINE", str(tmp_path / "new"))
+    assert_installed(install(plain_folder(tmp_path)).folder)
+
+
 def test_the_installed_files_are_read_only(tmp_path: Path) -> None:
     folder = install(plain_folder(tmp_path)).folder
     assert not any(path.stat().st_mode & stat.S_IWRITE for path in folder.rglob("*") if path.is_file())

@@ -5,6 +5,7 @@ training had done little. So the names are compared with those of the base model
 it, as `families` records them.
 """
 
+import re
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from diffusionforce.engines.musubi.families import FAMILIES, Family
+from diffusionforce.engines.musubi.families.record import Blocks
 from diffusionforce.engines.musubi.headers import Header, read_lora_header
 from diffusionforce.errors import WeightsError
 from diffusionforce.runs import shortened
@@ -187,11 +189,20 @@ def _comfy_names(family: Family) -> frozenset[str]:
 def _fits(family: Family, modules: Mapping[str, Module]) -> bool:
     if not (set(modules) <= _flat(family.lora_modules()) or set(modules) <= _comfy_names(family)):
         return False
+    if any(_is_shorter(blocks, modules) for blocks in family.blocks):
+        return False
     blocks = next(blocks for blocks in family.blocks if blocks.lora_leaves)
     end = blocks.lora_leaves[0].replace(".", "_")
     begin = f"{blocks.name}_"
     widths = {m.width for name, m in modules.items() if m.width and name.startswith(begin) and name.endswith(f"_{end}")}
     return widths <= {family.width}
+
+
+def _is_shorter(blocks: Blocks, names: Iterable[str]) -> bool:
+    """Tell whether layers are of a model with fewer blocks: most are there, from the first on, and the last are not."""
+    pattern = re.compile(rf"{re.escape(blocks.name)}_(\d+)_")
+    indexes = {int(found[1]) for found in map(pattern.match, names) if found}
+    return blocks.count > len(indexes) > blocks.count // 2 and max(indexes) == len(indexes) - 1
 
 
 def split_key(key: str) -> tuple[str, str]:

@@ -94,6 +94,15 @@ def test_other_algorithms_are_named(tmp_path: Path, parts: tuple[str, str], algo
     assert info.algorithm == algorithm and "wan2.1-t2v-14b" in info.families
 
 
+def test_a_model_with_fewer_blocks_of_the_same_names_is_not_taken_for_one_that_is_known(tmp_path: Path):
+    """A LoRA of FLUX.1, as diffusers writes it, was said to be for FramePack, which has a block more of each kind."""
+    layers = [f"transformer_blocks.{i}.attn.to_q" for i in range(19)]
+    layers += [f"single_transformer_blocks.{i}.attn.to_q" for i in range(38)]
+    halves = {"lora_A.weight": (16, 3072), "lora_B.weight": (3072, 16)}
+    tensors = {f"transformer.{layer}.{half}": shape for layer in layers for half, shape in halves.items()}
+    assert describe_lora(write_weights(tmp_path / "x.safetensors", tensors)).titles == ()
+
+
 def test_a_lora_of_another_program_says_that_it_is_not_known(tmp_path: Path):
     tensors = {"lora_te_text_model_0.lora_down.weight": (4, 16), "lora_te_text_model_0.lora_up.weight": (16, 4)}
     info = describe_lora(write_weights(tmp_path / "x.safetensors", tensors))

@@ -152,8 +152,7 @@ def _require_name(file: WeightFile, path: Path, *, family: Family) -> None:
 
 
 def _namesakes(name: str) -> Iterator[WeightFile]:
-    files = (file for family in FAMILIES.values() for file in family.files if file.role in DIT_ROLES)
-    return (file for file in files if name in _names(file))
+    return (file for family in FAMILIES.values() for file in family.files if name in _names(file))
 
 
 def _names(file: WeightFile) -> set[str]:

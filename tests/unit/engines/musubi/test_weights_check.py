@@ -246,6 +246,7 @@ def test_a_transformer_is_no_autoencoder(tmp_path: Path, family: Family):
         ("wan2.2-t2v-a14b", "dit", "wan2.1_t2v_14B_bf16.safetensors"),
         ("flux2-klein-base-9b", "dit", "flux2-klein-9b.safetensors"),
         ("qwen-image", "dit", "qwen_image_edit_2509_bf16.safetensors"),
+        ("krea2", "dit", "turbo.safetensors"),
         ("kandinsky5-pro-i2v", "dit", "kandinsky5pro_t2v_pretrain_5s.safetensors"),
     ],
 )

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget
 
 from diffusionforce.gui.pages.rig_cards import DevicesCard
@@ -68,7 +68,8 @@ class RunPlace(QStackedWidget):
     def prepare(self) -> None:
         """Begin to build the face of a run, for whoever starts or opens one next; after that of the plan."""
         if not self.planner.is_complete:
-            self.planner.when_complete(self.prepare)
+            # In a turn of its own: what is loaded for it takes as long as the last parts of the plan.
+            self.planner.when_complete(lambda: QTimer.singleShot(0, self, self.prepare))
         elif self._live is None:
             page = self._live = self._run_page()
             page.when_complete(lambda: self.note_queue(next_waits=self._next_waits))

@@ -142,7 +142,9 @@ class RunPlanPage(Page):
         self._read_dataset()
 
     def _look_back(self) -> None:
-        """Look on a thread how fast the last runs of the profile were."""
+        """Look on a thread how fast the last runs of the profile were, while somebody sees the plan."""
+        if not self.isVisible():
+            return
         name, root = self.plan.job_profile_name, runs_root()
 
         def take(pace_s: float | None) -> None:

@@ -233,7 +233,7 @@ def _plain_losses(trainer: type[Any], notes: Notes) -> Iterator[type[Any]]:
 
 def train_hooked(trainer_class: type[Any], args: Any, assignment: Assignment, *, script: str) -> Any:
     """Train with the hooks that an assignment needs."""
-    hooks = hooks_for(script=script, home=str(assignment.placement.devices[0]), is_placed=assignment.is_split)
+    hooks = hooks_for(script=script, home=str(assignment.placement.devices[0]), is_placed=assignment.is_placed)
     with hooks.apply():
         trainer = hooks.trainer_class(trainer_class)()
         trainer.assignment = assignment

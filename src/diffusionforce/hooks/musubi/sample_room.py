@@ -1,6 +1,8 @@
 """12: samples are made where there is room for them, and a pass that does not fit is given up.
 
-Blocks step aside to RAM while a pass runs and come back afterwards, as if nothing had been.
+Blocks step aside to RAM while a pass runs and come back afterwards, as if nothing had been. Where that made too little
+room the pass is made once more, with more of them aside: an allocator whose pieces cannot grow, as on Windows, leaves
+holes that nothing fits in, and how large those are nobody knows before.
 """
 
 from typing import Any
@@ -24,16 +26,21 @@ class SamplePass(BlockRouting):
         sample_parameters: Any,
         dit_dtype: Any,
     ) -> None:
-        """Make a pass; tell the listener if it did not fit."""
+        """Make a pass, if need be with more blocks aside; tell the listener if it did not fit."""
         assert self.room is not None, "the blocks are wrapped before the first sample"
         self.before_samples(args, accelerator, transformer)
         make, was_training = super().sample_images, transformer.training
-        shortage = self.room.run(
-            lambda: make(accelerator, args, epoch, steps, vae, transformer, sample_parameters, dit_dtype)
-        )
-        if shortage is not None:
+        for is_again in (False, True):
+            before = self.room.aside
+            shortage = self.room.run(
+                lambda: make(accelerator, args, epoch, steps, vae, transformer, sample_parameters, dit_dtype)
+            )
+            if shortage is None:
+                return
             transformer.train(was_training)
-            self.assignment.listener.on_samples_skipped(steps, shortage=shortage)
+            if is_again or self.room.aside == before:
+                self.assignment.listener.on_samples_skipped(steps, shortage=shortage)
+                return
 
 
 HOOK = Seam(

@@ -140,6 +140,7 @@ FROM_THE_CHILD = (
     "engines/musubi/controls.py",
     "engines/musubi/engine.py",
     "engines/musubi/installation.py",
+    "engines/musubi/preparation.py",
     "engines/musubi/readiness.py",
     "engines/musubi/readiness_command.py",
     "engines/musubi/sample_prompts.py",

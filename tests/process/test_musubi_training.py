@@ -81,7 +81,9 @@ def test_samples_come_out_the_same_on_two_devices_and_a_state_goes_on(family: st
     drawn = [f"step_{step:06d}_prompt_{index:02d}.{endings[index]}" for step in (0, 2, 4) for index in (0, 1)]
     assert list(found["samples"]) == drawn
     assert min(found["samples"].values()) > 100, "bytes"
-    assert found["samples_equal"] == [True, True], "on one device, and on two that refuse to be mixed"
+    assert found["samples_equal"] == [True] * 3, (
+        "on one device, on two that refuse to be mixed, on one with blocks in RAM"
+    )
 
     def told(step: int) -> list[str]:
         return [f"sample {step} {index} {name}" for index, name in enumerate(drawn[step : step + 2])]
@@ -91,8 +93,8 @@ def test_samples_come_out_the_same_on_two_devices_and_a_state_goes_on(family: st
     placed = f"placed {FAMILIES[family].num_blocks}"
     first = [*told(0), "step 1 of 4", "step 2 of 4", *told(2), "checkpoint 2 tiny-step00000002.safetensors"]
     assert found["events"] == [placed, *first, *last]
-    assert found["events_of_others"] == [found["events"]] * 2
-    assert found["losses_of_others"] == [found["losses"]] * 2
+    assert found["events_of_others"] == [found["events"]] * 3
+    assert found["losses_of_others"] == [found["losses"]] * 3
     assert found["events_of_rest"] == [placed, *last]
     assert found["losses_of_rest"] == found["losses"][2:]
     assert found["lora_equal"]
@@ -100,7 +102,7 @@ def test_samples_come_out_the_same_on_two_devices_and_a_state_goes_on(family: st
     files = [f"{name.removesuffix('-state')}.safetensors" for name in states]
     expected = sorted([*states, *files, "tiny-state", "tiny.safetensors"])
     assert found["output"] == expected, "nothing of a sample is left there"
-    assert found["encoders"] in ([], ["cpu"] * 4), "once for each run, and not on a card that is trained on"
+    assert found["encoders"] in ([], ["cpu"] * 5), "once for each run, and not on a card that is trained on"
     assert found["left"] == 0, "of what was put on the model"
     if pixels := SAMPLES[family].pixels:
         assert found["tiled"]["names"] == drawn

@@ -12,7 +12,7 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -406,11 +406,8 @@ def lived(name: str, folder: Path) -> dict[str, Any]:
 
         return Keeping
 
-    def train(
-        label: str, *further: str, num_devices: int = 2, virtual: bool = False, tiles: Tiles | None = None
-    ) -> Result:
-        assignment = two_devices(family.num_blocks, virtual=virtual, chunks=2)
-        assignment.decoder_tiles = tiles
+    def train(label: str, *further: str, num_devices: int = 2, virtual: bool = False, **changes: Any) -> Result:
+        assignment = replace(two_devices(family.num_blocks, virtual=virtual, chunks=2), **changes)
         if num_devices == 1:
             assignment.placement = even_placement(family.num_blocks, ["cpu"], chunks_per_stage=1)
         assignment.block_lists, assignment.samples_dir = family.block_lists, folder / label
@@ -421,7 +418,7 @@ def lived(name: str, folder: Path) -> dict[str, Any]:
 
     def in_tiles() -> dict[str, Any]:
         """How pictures differ that were decoded in tiles, of the whole range."""
-        train("tiled", num_devices=1, tiles=Tiles(side=4, pixels=samples.pixels))
+        train("tiled", num_devices=1, decoder_tiles=Tiles(side=4, pixels=samples.pixels))
         firsts = [min((folder / label).glob("*.png")) for label in ("whole", "tiled")]
         one, other = (np.asarray(Image.open(path), float) for path in firsts)
         return {"names": list(drawn("tiled")), "apart": abs(one - other).mean() / 255}
@@ -429,16 +426,19 @@ def lived(name: str, folder: Path) -> dict[str, Any]:
     alone, strict = train("alone", num_devices=1), train("strict", virtual=True)
     whole = train("whole", "--save_state")
     rest = train("rest", "--save_state", "--resume", str(folder / "out3" / "tiny-step00000002-state"))
+    in_ram = frozenset({1, family.num_blocks - 1})
+    paged = train("paged", num_devices=1, paged=in_ram, num_aside=(1,), order=turns_order)
+    others = (alone, strict, paged)
     return {
         "events": whole.notes.events,
-        "events_of_others": [one.notes.events for one in (alone, strict)],
+        "events_of_others": [one.notes.events for one in others],
         "events_of_rest": rest.notes.events,
         "losses": whole.losses,
-        "losses_of_others": [one.losses for one in (alone, strict)],
+        "losses_of_others": [one.losses for one in others],
         "losses_of_rest": rest.losses,
         "lora_equal": all(torch.equal(rest.lora[key], whole.lora[key]) for key in whole.lora),
         "samples": {sample: len(content) for sample, content in drawn("whole").items()},
-        "samples_equal": [drawn(label) == drawn("whole") for label in ("alone", "strict")],
+        "samples_equal": [drawn(label) == drawn("whole") for label in ("alone", "strict", "paged")],
         "output": sorted(path.name for path in (folder / "out3").iterdir()),
         "encoders": KandinskyEncoder.loaded,
         "left": sum(_left_on(model, family) for model in models),

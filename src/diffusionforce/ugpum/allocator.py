@@ -34,9 +34,9 @@ GROWING = Slack(share=0.015, fixed_bytes=64 << 20)
 """Taken from the allocator's rules: with growing segments a page has 20 MiB, and a card in the middle of a backward has
 about a dozen runs of tensors with holes between them, each ending in a page of which half is lost on average."""
 FIXED = Slack(share=0.04, fixed_bytes=256 << 20)
-"""Without growing segments, as on Windows. A card held to 16 GiB was seen to run out of memory with 15.6 GiB handed out,
-and cards that had more room to hold 4 to 8 % more than they had handed out. With this much kept back two jobs on one
-card ran to within 2 and 4 % of their budgets (docs/performance.md)."""
+"""Without growing segments, as on Windows. A card held to 16 GiB was seen to run out of memory with 15.6 GiB handed
+out, and cards that had more room to hold 4 to 8 % more than they had handed out. With this much kept back two jobs on
+one card ran to within 2 and 4 % of their budgets (docs/performance.md)."""
 
 
 def slack_here(environment: Mapping[str, str] = os.environ) -> Slack:

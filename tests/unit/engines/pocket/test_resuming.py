@@ -12,7 +12,7 @@ from tests.support.small_pocket import eventful_job
 from tests.support.strange_states import evil_pickle, seal
 
 from diffusionforce.engines.pocket.objective import HeldOutLoss
-from diffusionforce.errors import RunFolderError
+from diffusionforce.errors import ProfileError, RunFolderError
 from diffusionforce.job import Job, changed
 from diffusionforce.runs import RunFolder, list_states
 from diffusionforce.wire import Checkpoint, Done, HeldOut, Message, Sample, Step, Stopped, Warn
@@ -136,7 +136,7 @@ def test_other_pictures_are_told_and_another_number_of_them_is_refused(tmp_path:
 def test_a_lora_of_another_rank_is_refused(tmp_path: Path) -> None:
     job = eventful_job(tmp_path)
     run = Run(job)
-    with pytest.raises(RunFolderError, match="of a LoRA of another rank"):
+    with pytest.raises(ProfileError, match=r"lora\.rank is 8, and blob_step_000004-state was saved with 4"):
         Run(going_on(job, state_of(run.folder, 4), lora__rank=8))
 
 

@@ -86,7 +86,7 @@ class Preparation:
         self._wait_for(claim, num=sum(len(source.items) for source in sources))
         try:
             if not (folder / _DONE).exists() or _num_lacking(places):
-                self._prepare(folder, places)
+                self._prepare(folder, places, content)
             for path in (config, folder / _CONFIG):
                 write_whole(path, content)
         except (RuntimeError, SafetensorError) as error:
@@ -112,7 +112,7 @@ class Preparation:
             time.sleep(_PATIENCE_S)
             self.announce(Preparing(stage="pictures", done=0, total=num))
 
-    def _prepare(self, folder: Path, places: Mapping[Path, Source]) -> None:
+    def _prepare(self, folder: Path, places: Mapping[Path, Source], config: bytes) -> None:
         """Lay everything out and let the engine's programs make what is not there.
 
         Raises:
@@ -124,7 +124,7 @@ class Preparation:
         done.unlink(missing_ok=True)
         for place, source in places.items():
             source.lay_out(place)
-        write_whole(folder / _CONFIG, self._config(places))
+        write_whole(folder / _CONFIG, config)
         self._run("pictures", self._picture_arguments(folder / _CONFIG), num)
         self._run("text", self._caption_arguments(folder / _CONFIG), num)
         lacking = _num_lacking(places)

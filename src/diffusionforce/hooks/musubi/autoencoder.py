@@ -55,10 +55,11 @@ class SettledAutoencoder:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._inner, name)
+        tiles = self._tiles
         if name in _ENCODES:
-            return self._returned(self._brought(found if self._tiles is None else partial(self._tiles.encode, found)))
+            return self._returned(self._brought(partial(tiles.encode, found) if tiles is not None else found))
         if name in _DECODES:
-            return self._brought(found if self._tiles is None else partial(self._tiles.decode, found))
+            return self._brought(partial(tiles.decode, found) if tiles is not None else found)
         return found
 
     def _returned(self, function: Callable[..., Any]) -> Callable[..., Any]:

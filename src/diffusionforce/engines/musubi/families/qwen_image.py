@@ -86,7 +86,6 @@ def _family(name: str, title: str, *, version: str, repository: str, file_name: 
         tokenizers=("Qwen/Qwen-Image-Edit" if is_edit else "Qwen/Qwen-Image",),
         traps=(
             "8-bit files (fp8_scaled, fp8_e4m3fn) do not load: the engine makes its own from the bf16 file.",
-            "More than 45 swapped blocks take much more RAM.",
             *((_CONTROLS,) if is_edit else ()),
         ),
         comfy=ComfyLora(loads="as written"),
